@@ -1,0 +1,5 @@
+"""`python -m kymatui`."""
+
+from kymatui.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The outside world: Kubernetes, OCI registries, files, the clock."""

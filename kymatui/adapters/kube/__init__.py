@@ -1,0 +1,1 @@
+"""Access to Kubernetes API servers: configuration, requests, lists, watches, discovery, access reviews."""

@@ -1,0 +1,45 @@
+"""The table of commands: name, one line of help, and the module that has the rest.
+
+A command's module has `configure(parser)`, which adds its arguments, and `run(args) -> int`, which returns the exit
+status. Only the module of the command that was typed is imported, so that `kymatui --version` and the first paint of
+the screen do not pay for the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+
+class CommandModule(Protocol):
+    """What a module under `kymatui.cli` offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word after `kymatui`."""
+
+    name: str
+    help: str
+    module: str
+
+    def load(self) -> CommandModule:
+        return cast(CommandModule, importlib.import_module(self.module))
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("catalog", "print the modules of the catalog with channel, version and state", "kymatui.cli.catalog"),
+    Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),
+    Command("sandbox", "serve the embedded cluster and registry for other tools", "kymatui.cli.sandbox"),
+    Command("helm", "render, lint, show and pull Helm charts without a helm binary", "kymatui.cli.helm"),
+)
+
+
+def by_name(name: str) -> Command | None:
+    return next((command for command in COMMANDS if command.name == name), None)

@@ -1,0 +1,95 @@
+"""`kymatui`: picks the command, runs it, and turns errors into one clear message and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from kymatui import __version__
+from kymatui.cli.commands import COMMANDS, Command, by_name
+from kymatui.errors import KymatuiError, UsageError
+
+_VALUE_OPTIONS = {"--kubeconfig", "--context", "-n", "--namespace"}
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse leaves with 2 on bad words, but here 2 means findings; see `UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        raise UsageError(message, hint=f"`{self.prog} --help` lists what it takes")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line and returns its exit status; never lets a traceback reach a terminal by design."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parser(words).parse_args(words)
+        module = args.command_module
+        return int(module.run(args))
+    except KymatuiError as error:
+        _report(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("kymatui: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # the reader of our output (head, less) went away; point stdout elsewhere so that exit does not complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _report(error: KymatuiError) -> None:
+    print(f"kymatui: {error}", file=sys.stderr)
+    if error.hint:
+        print(f"  hint: {error.hint}", file=sys.stderr)
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
+    parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
+    chosen = by_name(_command_word(words))
+    screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
+    module = chosen.load() if chosen else screen
+    add_cluster_options(parser, default=None)
+    screen.configure(parser)
+    parser.set_defaults(command_module=module)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        if command is chosen:
+            module.configure(sub)
+    return parser
+
+
+def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:
+    """Which cluster, which namespace, and whether writing is allowed at all; before or behind the command's name.
+
+    Behind the name `default` is `argparse.SUPPRESS`, so that an absent option there does not undo one before it.
+    """
+    group = parser.add_argument_group("cluster")
+    group.add_argument("--kubeconfig", metavar="FILE", default=default, help="default: $KUBECONFIG, ~/.kube/config")
+    group.add_argument("--context", metavar="NAME", default=default, help="default: the file's current context")
+    group.add_argument("-n", "--namespace", metavar="NS", default=default, help="default: the context's")
+    group.add_argument(
+        "--read-only",
+        action="store_true",
+        default=default or False,
+        help="refuse every write before it leaves this machine (also: KYMATUI_READ_ONLY=1)",
+    )
+
+
+def _command_word(words: Sequence[str]) -> str:
+    """The first word that is neither an option nor the value of one."""
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _VALUE_OPTIONS:
+            skip = True
+        elif not word.startswith("-"):
+            return word
+    return ""

@@ -1,0 +1,1 @@
+"""Open Component Model: descriptors, normalisation, signatures. Pure, and usable on its own."""

@@ -1,0 +1,1 @@
+"""What the user configures: one file with a schema, environment variables, flags."""

@@ -1,0 +1,1 @@
+"""The terminal UI on Textual. The only asynchronous part."""
