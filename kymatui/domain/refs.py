@@ -1,0 +1,41 @@
+"""Names of things in a cluster: kinds and objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersionKind:
+    """A kind as a manifest names it; the core group is the empty string."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or `version` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> GroupVersionKind:
+        """Takes `apiVersion` and `kind` apart; everything before the last slash is the group."""
+        group, _, version = api_version.rpartition("/")
+        return cls(group, version, kind)
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.version}.{self.group}" if self.group else f"{self.kind}.{self.version}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """One object: its kind, its namespace ("" where the kind has none) and its name."""
+
+    kind: GroupVersionKind
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind.kind} {where}{self.name}"

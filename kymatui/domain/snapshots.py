@@ -1,0 +1,57 @@
+"""What was observed in one cluster, as plain JSON objects, with how each kind's feed is doing.
+
+Adapters fill a `Snapshot`; the domain reads rows and explanations out of it; nothing here asks a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.refs import GroupVersionKind
+
+Object = Mapping[str, Any]
+
+
+class FeedState(StrEnum):
+    """How much a list of one kind can be believed."""
+
+    SYNCING = "syncing"  # the first list is under way
+    LIVE = "live"  # listed, and a watch is open
+    STALE = "stale"  # was live; the server has not answered since `since`
+    FORBIDDEN = "forbidden"  # this user may not list the kind
+    ABSENT = "absent"  # the cluster does not serve the kind
+    FAILED = "failed"  # it never answered; `message` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The condition of one kind's list and watch; `since` in seconds of the Unix clock, 0 before the first list."""
+
+    state: FeedState
+    since: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that is known of one cluster at one moment.
+
+    `module_resources` holds the custom resources of modules by kind (the version that is asked for); `workloads` the
+    Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
+    "moduletemplates.operator.kyma-project.io" or "deployments.apps".
+    """
+
+    cluster: str
+    kymas: tuple[Object, ...] = ()
+    templates: tuple[Object, ...] = ()
+    release_metas: tuple[Object, ...] = ()
+    manifests: tuple[Object, ...] = ()
+    module_resources: Mapping[GroupVersionKind, tuple[Object, ...]] = field(default_factory=dict)
+    workloads: tuple[Object, ...] = ()
+    definitions: tuple[Object, ...] = ()
+    events: tuple[Object, ...] = ()
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    taken_at: float = 0.0
