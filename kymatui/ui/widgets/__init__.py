@@ -1,0 +1,1 @@
+"""Widgets that Textual does not have."""

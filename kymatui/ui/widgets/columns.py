@@ -1,0 +1,55 @@
+"""Which columns fit into a width, and how wide each becomes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `width` is what it needs in cells, `flex` its share of what is left over.
+
+    `priority` 0 is always shown; of the others the highest folds away first where the terminal is narrow.
+    """
+
+    id: str
+    title: str
+    width: int
+    flex: int = 0
+    priority: int = 0
+    right: bool = False
+
+
+GAP = 2
+
+
+def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, int], ...]:
+    """The columns that fit into `width` cells with their final widths, in the given order."""
+    shown = list(columns)
+    while len(shown) > 1 and _needed(shown) > width:
+        last = max(shown, key=lambda column: (column.priority, shown.index(column)))
+        if last.priority == 0:
+            break
+        shown.remove(last)
+    spare = max(width - _needed(shown), 0)
+    shares = sum(column.flex for column in shown)
+    sized = [(column, column.width + (spare * column.flex // shares if shares else 0)) for column in shown]
+    return _shrunk(sized, width)
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+
+
+def _shrunk(sized: list[tuple[Column, int]], width: int) -> tuple[tuple[Column, int], ...]:
+    """Where even the columns that always show do not fit, the widest give way, to 4 cells at the least."""
+    excess = sum(size for _, size in sized) + GAP * (len(sized) - 1) - width
+    while excess > 0:
+        index = max(range(len(sized)), key=lambda i: sized[i][1])
+        column, size = sized[index]
+        if size <= 4:
+            break
+        sized[index] = (column, size - 1)
+        excess -= 1
+    return tuple(sized)

@@ -1,0 +1,69 @@
+"""The frame around every screen: where am I, on which cluster, may I write, is what I see current."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from kymatui.ui.text import plain
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFacts:
+    """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour."""
+
+    trail: tuple[str, ...] = ()
+    cluster: str = ""
+    namespace: str = ""
+    mode: str = "RW"
+    connection: str = "connecting"
+    tone: str = "processing"
+    counts: str = ""
+    sign: str = ""
+
+    def with_trail(self, *trail: str) -> FrameFacts:
+        return replace(self, trail=trail)
+
+
+_TONES = {
+    "ready": "$text-success",
+    "processing": "$text-accent",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "muted": "$text-muted",
+}
+
+
+def spread(left: Content, right: Content, width: int) -> Content:
+    """`left` and `right` at the two ends of a line; where both do not fit, the left end is cut."""
+    space = width - left.cell_length - right.cell_length
+    if space < 1:
+        left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)
+        space = max(width - left.cell_length - right.cell_length, 0)
+    return Content.assemble(left, " " * space, right)
+
+
+class TopLine(Widget):
+    """Product, trail, cluster on the left; counts, mode and connection on the right."""
+
+    facts: reactive[FrameFacts] = reactive(FrameFacts())
+
+    def render(self) -> Content:
+        facts, width = self.facts, self.size.width
+        wide = width >= 100
+        left = [Content.styled(" kymatui ", "bold $primary")]
+        for step in facts.trail:
+            left += [Content.styled("› ", "$text-muted"), Content.styled(plain(step) + " ", "bold")]
+        if facts.cluster:
+            where = plain(f"{facts.cluster}/{facts.namespace}" if facts.namespace and wide else facts.cluster)
+            left += [Content.styled(" ctx ", "$text-muted"), Content.styled(where, "$secondary")]
+        right: list[Content] = []
+        if facts.counts and wide:
+            right += [Content.styled(facts.counts + "   ", "$text-muted")]
+        mode_style = "bold $text-warning" if facts.mode == "RW" else "bold $text-success"
+        right += [Content.styled(f"[{facts.mode}] ", mode_style)]
+        right += [Content.styled(f"{facts.sign} {facts.connection} ".lstrip(), _TONES.get(facts.tone, ""))]
+        return spread(Content.assemble(*left), Content.assemble(*right), width)

@@ -1,0 +1,95 @@
+"""One line at the bottom that asks for a filter (`/`) or a command (`:`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import SuggestFromList
+from textual.widgets import Input, Static
+
+Mode = Literal["filter", "command"]
+SIGNS: dict[Mode, str] = {"filter": "/", "command": ":"}
+
+
+class Prompt(Horizontal):
+    """Hidden until opened; a filter acts while it is typed, a command when it is sent."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel", show=False, id="prompt.cancel"),
+        Binding("tab", "complete", "Complete", show=False, id="prompt.complete", priority=True),
+    ]
+
+    class Changed(Message):
+        """Each keystroke."""
+
+        def __init__(self, mode: Mode, text: str) -> None:
+            super().__init__()
+            self.mode: Mode = mode
+            self.text = text
+
+    class Submitted(Message):
+        """Enter."""
+
+        def __init__(self, mode: Mode, text: str) -> None:
+            super().__init__()
+            self.mode: Mode = mode
+            self.text = text
+
+    class Cancelled(Message):
+        """Escape; a filter that was typed is to be dropped."""
+
+        def __init__(self, mode: Mode) -> None:
+            super().__init__()
+            self.mode: Mode = mode
+
+    def __init__(self) -> None:
+        super().__init__(id="prompt")
+        self._mode: Mode = "filter"
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", id="prompt-sign")
+        yield Input(id="prompt-input", compact=True, select_on_focus=False)
+        yield Static("", id="prompt-note")
+
+    def open(self, mode: Mode, text: str = "", *, candidates: Iterable[str] = ()) -> None:
+        """Shows the line and takes the keyboard; `candidates` complete with → or tab."""
+        self._mode = mode
+        self.display = True
+        self.query_one("#prompt-sign", Static).update(SIGNS[mode])
+        self.note("")
+        field = self.query_one(Input)
+        field.suggester = SuggestFromList(list(candidates), case_sensitive=False)
+        with field.prevent(Input.Changed):
+            field.value = text
+        field.cursor_position = len(text)
+        field.focus()
+
+    def close(self) -> None:
+        self.display = False
+
+    def note(self, text: str) -> None:
+        """A word behind the input: a pattern that does not parse, or how a command is used."""
+        self.query_one("#prompt-note", Static).update(text, layout=True)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(self._mode, event.value))
+
+    @on(Input.Submitted)
+    def _sent(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Submitted(self._mode, event.value))
+
+    def action_cancel(self) -> None:
+        self.post_message(self.Cancelled(self._mode))
+
+    def action_complete(self) -> None:
+        self.query_one(Input).action_cursor_right()

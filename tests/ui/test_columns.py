@@ -1,0 +1,54 @@
+"""Columns fold from the least important on, and use the whole width."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kymatui.ui.widgets.columns import GAP, Column, fit_columns
+
+NAME = Column("name", "NAME", 20, flex=1)
+STATE = Column("state", "STATE", 14)
+NEWEST = Column("newest", "NEWEST", 10, priority=1)
+AGE = Column("age", "AGE", 5, priority=3, right=True)
+
+
+def shown(width: int) -> list[str]:
+    return [column.id for column, _ in fit_columns([NAME, STATE, NEWEST, AGE], width)]
+
+
+def test_everything_fits_into_a_wide_terminal() -> None:
+    assert shown(120) == ["name", "state", "newest", "age"]
+
+
+def test_the_highest_priority_number_folds_first() -> None:
+    assert shown(52) == ["name", "state", "newest"]
+    assert shown(40) == ["name", "state"]
+
+
+def test_columns_of_priority_0_stay_and_shrink() -> None:
+    sizes = dict((column.id, size) for column, size in fit_columns([NAME, STATE, NEWEST, AGE], 20))
+    assert sizes == {"name": 9, "state": 9}
+
+
+def test_what_is_left_over_goes_to_the_flexible_column() -> None:
+    sizes = dict((column.id, size) for column, size in fit_columns([NAME, STATE], 100))
+    assert sizes == {"name": 100 - GAP - 14, "state": 14}
+
+
+columns = st.builds(
+    Column,
+    id=st.uuids().map(str),
+    title=st.just("T"),
+    width=st.integers(4, 30),
+    flex=st.integers(0, 3),
+    priority=st.integers(0, 4),
+)
+
+
+@given(st.lists(columns, min_size=1, max_size=8), st.integers(60, 200))
+def test_a_fit_never_exceeds_the_width_unless_nothing_can_shrink(given_columns: list[Column], width: int) -> None:
+    fitted = fit_columns(given_columns, width)
+    total = sum(size for _, size in fitted) + GAP * (len(fitted) - 1)
+    assert total <= width or all(size <= 4 for _, size in fitted)
+    assert fitted, "at least one column is always there"

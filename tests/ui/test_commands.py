@@ -1,0 +1,49 @@
+"""Commands behind `:` are found by name, alias or unambiguous beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, find
+
+
+def _nothing(words: Sequence[str]) -> None:
+    del words
+
+
+COMMANDS = (
+    ScreenCommand("quit", "", _nothing, aliases=("q",)),
+    ScreenCommand("theme", "", _nothing, arguments=lambda: ("dark", "light")),
+    ScreenCommand("sort", "", _nothing),
+    ScreenCommand("sync", "", _nothing),
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "words"),
+    [
+        ("quit", "quit", []),
+        ("q", "quit", []),
+        ("th dark", "theme", ["dark"]),
+        ("sort 'a b' c", "sort", ["a b", "c"]),
+        ("sort 'open", "sort", ["'open"]),
+    ],
+)
+def test_a_line_finds_its_command(line: str, name: str, words: list[str]) -> None:
+    found = find(COMMANDS, line)
+    assert not isinstance(found, UnknownCommand)
+    assert (found[0].name, found[1]) == (name, words)
+
+
+def test_an_ambiguous_beginning_names_the_candidates() -> None:
+    assert str(find(COMMANDS, "s")) == "no command `s`; did you mean sort, sync?"
+
+
+def test_an_unknown_word_points_to_the_help() -> None:
+    assert str(find(COMMANDS, "dance")) == "no command `dance`; `:help` lists the commands"
+
+
+def test_completion_offers_names_aliases_and_arguments() -> None:
+    assert list(candidates(COMMANDS)) == ["quit", "q", "theme", "theme dark", "theme light", "sort", "sync"]

@@ -1,0 +1,126 @@
+"""The table keeps its cursor and marks on keys while rows change underneath."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import App, ComposeResult
+
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_table import Cell, Row, RowTable
+
+COLUMNS = (Column("name", "NAME", 12, flex=1), Column("state", "STATE", 10), Column("age", "AGE", 5, priority=1))
+
+
+def rows(*names: str, state: str = "Ready") -> list[Row]:
+    return [Row(n, {"name": Cell(n), "state": Cell(state, "ready"), "age": Cell("1d")}) for n in names]
+
+
+class TableApp(App[None]):
+    def __init__(self, content: Sequence[Row]) -> None:
+        super().__init__()
+        self.content = content
+        self.highlights: list[str | None] = []
+        self.chosen: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield RowTable(COLUMNS)
+
+    def on_mount(self) -> None:
+        table = self.table
+        table.set_rows(self.content)
+        table.focus()
+
+    @property
+    def table(self) -> RowTable:
+        return self.query_one(RowTable)
+
+    def on_row_table_highlighted(self, event: RowTable.Highlighted) -> None:
+        self.highlights.append(event.key)
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        self.chosen.append(event.key)
+
+    def line(self, y: int) -> str:
+        return self.table.render_line(y).text
+
+
+async def test_the_first_row_is_under_the_cursor_and_keys_move_it() -> None:
+    app = TableApp(rows("a", "b", "c"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        assert app.table.cursor_key == "a"
+        await pilot.press("j", "down", "k", "enter")
+        assert app.table.cursor_key == "b"
+        assert app.chosen == ["b"]
+        await pilot.press("G")
+        assert app.table.cursor_key == "c"
+        await pilot.press("g")
+        assert app.table.cursor_key == "a"
+
+
+async def test_the_cursor_follows_its_row_when_others_come_and_go() -> None:
+    app = TableApp(rows("b", "c", "d"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("j")
+        app.table.set_rows(rows("a", "aa", "b", "c"))
+        assert app.table.cursor_key == "c"
+        app.table.set_rows(rows("a", "b"))
+        assert app.table.cursor_key == "b", "where its row went, the cursor stays near"
+        app.table.set_rows([])
+        assert app.table.cursor_key is None
+
+
+async def test_a_row_that_vanishes_is_announced() -> None:
+    app = TableApp(rows("a", "b"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        app.table.set_rows([])
+        await pilot.pause()
+        assert app.highlights[-1] is None
+
+
+async def test_marks_follow_keys_and_vanish_with_their_rows() -> None:
+    app = TableApp(rows("a", "b", "c", "d"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("space", "j", "ctrl+@")
+        assert app.table.marked == {"a", "b", "c"}
+        app.table.set_rows(rows("c", "d"))
+        assert app.table.marked == {"c"}
+        await pilot.press("ctrl+backslash")
+        assert app.table.marked == frozenset()
+
+
+async def test_lines_show_header_and_cells_and_fold_where_it_is_narrow() -> None:
+    app = TableApp(rows("serverless"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        assert app.line(0).split() == ["NAME", "STATE", "AGE"]
+        assert app.line(1).split() == ["serverless", "Ready", "1d"]
+        await pilot.resize_terminal(28, 10)
+        assert app.table.shown_columns == ("name", "state")
+        assert app.line(0).split() == ["NAME", "STATE"]
+
+
+async def test_the_sorted_column_carries_an_arrow() -> None:
+    app = TableApp(rows("a"))
+    async with app.run_test(size=(40, 10)):
+        app.table.set_sort("name", descending=True)
+        assert "NAME ▾" in app.line(0)
+
+
+async def test_a_long_list_scrolls_with_the_cursor_and_draws_only_what_is_seen() -> None:
+    app = TableApp(rows(*(f"row-{n:05}" for n in range(20_000))))
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.press("G")
+        assert app.table.cursor_key == "row-19999"
+        assert "row-19999" in app.line(app.table.size.height - 1)
+        await pilot.press("pageup", "pageup")
+        assert app.table.cursor_key == "row-19979"
+
+
+async def test_a_click_moves_the_cursor_and_a_double_click_opens() -> None:
+    app = TableApp(rows("a", "b", "c"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.click(RowTable, offset=(3, 3))
+        assert app.table.cursor_key == "c"
+        await pilot.click(RowTable, offset=(3, 3), times=2)
+        assert app.chosen == ["c"]

@@ -1,0 +1,55 @@
+"""Text out of a cluster is safe on a terminal and fits its cell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kymatui.ui.text import clip, fit, plain
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("btp-operator", "btp-operator"),
+        ("\x1b[31mred", " [31mred"),
+        ("two\nlines", "two lines"),
+        ("bell\x07", "bell "),
+        ("turned\u202eround", "turned round"),
+        ("Grüße 日本", "Grüße 日本"),
+    ],
+)
+def test_control_characters_never_reach_the_terminal(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("serverless", 10, "serverless"),
+        ("serverless", 6, "serve…"),
+        ("ab", 5, "ab   "),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日 …"),
+        ("x", 0, ""),
+        ("xy", 1, "…"),
+    ],
+)
+def test_fit_cuts_with_an_ellipsis_and_pads(text: str, width: int, shown: str) -> None:
+    assert fit(text, width) == shown
+
+
+def test_numbers_are_padded_on_the_left() -> None:
+    assert fit("41d", 5, right=True) == "  41d"
+
+
+@given(st.text(), st.integers(0, 40))
+def test_fit_is_always_exactly_as_wide_as_asked(text: str, width: int) -> None:
+    assert cell_len(fit(plain(text), width)) == width
+
+
+@given(st.text(), st.integers(0, 40))
+def test_clip_is_never_wider(text: str, width: int) -> None:
+    assert cell_len(clip(plain(text), width)) <= max(width, 0)
