@@ -1,0 +1,102 @@
+"""Go's type names: their parts, what underlies a named type, and what can be assigned to what.
+
+Types are known by the name that reflect prints. The few named types that templates meet are declared here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from kymatui.helm.govalues.types import ANY, MAP, REFLECT
+
+_UNDERLYING: Final[dict[str, str]] = {
+    "common.Values": MAP,
+    "common.VersionSet": "[]string",
+    "engine.files": "map[string][]uint8",
+    "time.Duration": "int64",
+    "time.Month": "int",
+    "time.Weekday": "int",
+    "json.Number": "string",
+}
+_BASIC: Final = frozenset(
+    "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr float32 float64 "
+    "complex64 complex128".split()
+)
+
+
+def declare_type(name: str, underlying: str) -> None:
+    """Says what underlies a named type, for a module that brings one of its own ("engine.files" is here already)."""
+    _UNDERLYING[name] = underlying
+    type_kind.cache_clear()
+    assignable.cache_clear()
+
+
+def underlying(name: str) -> str:
+    return _UNDERLYING.get(name, name)
+
+
+@lru_cache(maxsize=1024)
+def type_kind(name: str) -> str:
+    """reflect's Kind of a type, from its name."""
+    under = underlying(name)
+    if under in _BASIC:
+        return under
+    for prefix, kind in (
+        ("[]", "slice"),
+        ("map[", "map"),
+        ("*", "ptr"),
+        ("interface {", "interface"),
+        ("func(", "func"),
+    ):
+        if under.startswith(prefix):
+            return kind
+    return "interface" if under == "error" else "array" if under.startswith("[") else "struct"
+
+
+@lru_cache(maxsize=1024)
+def elem_type(name: str) -> str:
+    """The type of a slice's or map's elements, or of what a pointer points to."""
+    under = underlying(name)
+    if under.startswith("map["):
+        return under[_closing(under, 3) + 1 :]
+    if under.startswith("["):
+        return under[under.index("]") + 1 :]
+    return under.removeprefix("*")
+
+
+@lru_cache(maxsize=1024)
+def key_type(name: str) -> str:
+    """The type of a map's keys."""
+    under = underlying(name)
+    return under[4 : _closing(under, 3)]
+
+
+def _closing(text: str, opening: int) -> int:
+    depth = 0
+    for position in range(opening, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return len(text)
+
+
+@lru_cache(maxsize=4096)
+def assignable(source: str, target: str) -> bool:
+    """Whether a value of one type goes into a variable of another as it is (Go's assignability)."""
+    if source == target or target == ANY:
+        return True
+    if target == REFLECT or underlying(source) != underlying(target):
+        return False
+    return is_unnamed(source) or is_unnamed(target)
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether the type has no name of its own: map[…]…, []…, *…, func(…)."""
+    return name.startswith(("map[", "[", "*", "func(", "interface {", "struct {"))
+
+
+@lru_cache(maxsize=1024)
+def can_be_nil(name: str) -> bool:
+    """Whether nil can stand for a value of this type."""
+    return name == REFLECT or type_kind(name) in {"interface", "map", "ptr", "slice", "func", "chan"}

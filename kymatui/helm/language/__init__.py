@@ -1,0 +1,1 @@
+"""Go's text/template with Helm's settings: lexing, parsing, compiling to Python functions, executing."""
