@@ -1,0 +1,52 @@
+"""How a family of functions says what it has: `declare("trunc(int, string)", trunc)`.
+
+The words in the parentheses are the types of Go's parameters; "..." before the last makes it variadic. A function gets
+its arguments checked and converted, so that it can trust them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from kymatui.helm.govalues.types import ANY, LIST, MAP, Function, FunctionError
+
+_SHORT: Final[Mapping[str, str]] = {
+    "any": ANY,
+    "list": LIST,
+    "map": MAP,
+    "time": "time.Time",
+    "certificate": "sprig.certificate",
+}
+
+TEXT_LIMIT: Final = 64_000_000
+"""Characters that one call of a function may make."""
+
+LIST_LIMIT: Final = 2_000_000
+"""Elements that one call of a function may make."""
+
+
+def declare(signature: str, call: Callable[..., Any], *, environment: bool = False) -> Function:
+    """A function by its signature; with `environment`, `call` gets the Environment of the rendering first."""
+    name, _, words = signature.removesuffix(")").partition("(")
+    params = [word.strip() for word in words.split(",") if word.strip()]
+    variadic = bool(params) and params[-1].startswith("...")
+    named = tuple(_SHORT.get(word.removeprefix("..."), word.removeprefix("...")) for word in params)
+    return Function(name, named, variadic, call, takes_environment=environment)
+
+
+def table(functions: Iterable[Function]) -> dict[str, Function]:
+    """Functions by name."""
+    return {function.name: function for function in functions}
+
+
+def hold_text(length: int, what: str) -> None:
+    """Refuses what would make a text longer than TEXT_LIMIT."""
+    if length > TEXT_LIMIT:
+        raise FunctionError(f"{what} would be {length} characters long, the limit is {TEXT_LIMIT}")
+
+
+def hold_list(length: int, what: str) -> None:
+    """Refuses what would make a list longer than LIST_LIMIT."""
+    if length > LIST_LIMIT:
+        raise FunctionError(f"{what} would have {length} elements, the limit is {LIST_LIMIT}")
