@@ -1,0 +1,258 @@
+"""What etcd and the watch cache are to a real API server: every object, one counter of versions, a log of changes.
+
+Objects are kept as JSON text without `kind` and `apiVersion` (a list page is then a join of texts, and what a reader
+gets is always a fresh copy); the few fields that lists filter on stand beside the text. The log holds each change with
+the text before and after it, so a watch can resume at an old version and a page can be cut from the state of its first
+page. Nothing here knows HTTP, schemas or controllers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+ChangeKind = Literal["ADDED", "MODIFIED", "DELETED"]
+Key = tuple[str, str]
+"""(namespace, name); the namespace of cluster-scoped objects is ""."""
+
+LOG_LENGTH = 20_000
+"""How many changes a resource remembers; what is older is answered with 410 Expired."""
+
+_NO_LABELS: dict[str, str] = {}
+
+
+class VersionTooOldError(Exception):
+    """The log does not reach back to the version that was asked for."""
+
+    def __init__(self, version: int, oldest: int) -> None:
+        super().__init__(f"too old resource version: {version} ({oldest})")
+        self.version = version
+        self.oldest = oldest
+
+
+class Stored:
+    """One object at one version; immutable, so it may be shared by the index, the log and every watch."""
+
+    __slots__ = ("data", "key", "labels", "uid", "version")
+
+    def __init__(self, key: Key, version: int, uid: str, labels: dict[str, str], data: bytes) -> None:
+        self.key = key
+        self.version = version
+        self.uid = uid
+        self.labels = labels
+        self.data = data
+
+    @property
+    def namespace(self) -> str:
+        return self.key[0]
+
+    @property
+    def name(self) -> str:
+        return self.key[1]
+
+    def body(self) -> dict[str, Any]:
+        """A fresh copy of the object, without `kind` and `apiVersion`; the caller may change it."""
+        value: dict[str, Any] = msgspec.json.decode(self.data)
+        return value
+
+    def encoded(self, prefix: bytes) -> bytes:
+        """The object's JSON with `kind` and `apiVersion` put in front; see `type_prefix`."""
+        return prefix + self.data[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the log. `previous` is None for ADDED; of a DELETED object `current` is its last state."""
+
+    kind: ChangeKind
+    resource: str
+    version: int
+    current: Stored
+    previous: Stored | None
+
+
+def type_prefix(api_version: str, kind: str) -> bytes:
+    """What `Stored.encoded` puts before the fields of an object."""
+    return b'{"kind":' + msgspec.json.encode(kind) + b',"apiVersion":' + msgspec.json.encode(api_version) + b","
+
+
+@dataclass(slots=True)
+class _Table:
+    """The objects of one resource, ordered by key, with their log."""
+
+    objects: dict[Key, Stored] = field(default_factory=dict)
+    keys: list[Key] = field(default_factory=list)
+    log: deque[Change] = field(default_factory=deque)
+    forgotten: int = 0  # the version of the newest change that fell out of the log
+
+
+class Store:
+    """All resources, by name: "pods", "deployments.apps", "kymas.operator.kyma-project.io".
+
+    Writes take a whole object (a dict with `metadata.name`, `metadata.uid`), give it the next resource version, and
+    tell the listeners. Preconditions are the caller's: one thread writes, so what it read a moment ago still stands.
+    """
+
+    def __init__(self, log_length: int = LOG_LENGTH) -> None:
+        self.version = 1
+        self._log_length = log_length
+        self._tables: dict[str, _Table] = {}
+        self._listeners: dict[str, list[Callable[[Change], None]]] = {}
+
+    # -- reading
+
+    def get(self, resource: str, namespace: str, name: str) -> Stored | None:
+        table = self._tables.get(resource)
+        return table.objects.get((namespace, name)) if table else None
+
+    def count(self, resource: str, namespace: str | None = None) -> int:
+        table = self._tables.get(resource)
+        if table is None:
+            return 0
+        return len(table.keys) if namespace is None else _end(table.keys, namespace) - _start(table.keys, namespace)
+
+    def walk(self, resource: str, namespace: str | None = None, after: Key | None = None) -> Iterator[Stored]:
+        """The objects in the order of their keys, of one namespace or of all, behind the key `after`."""
+        table = self._tables.get(resource)
+        if table is None:
+            return
+        objects = table.objects
+        for key in _between(table.keys, namespace, after):
+            yield objects[key]
+
+    def resources(self) -> list[str]:
+        """The names of the resources that hold objects or have a log."""
+        return list(self._tables)
+
+    def walk_at(
+        self, resource: str, version: int, namespace: str | None = None, after: Key | None = None
+    ) -> Iterator[Stored]:
+        """As `walk`, but of the state at an earlier version; raises `VersionTooOldError`."""
+        undone = self._undone(resource, version)
+        if not undone:
+            yield from self.walk(resource, namespace, after)
+            return
+        objects = dict(self._tables[resource].objects)
+        for key, then in undone.items():
+            if then is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = then
+        for key in _between(sorted(objects), namespace, after):
+            yield objects[key]
+
+    def _undone(self, resource: str, version: int) -> dict[Key, Stored | None]:
+        """What each object that changed after `version` was then (None: it was not there)."""
+        undone: dict[Key, Stored | None] = {}
+        table = self._tables.get(resource)
+        if table is None or version >= self.version:
+            return undone
+        if version < table.forgotten:
+            raise VersionTooOldError(version, table.forgotten)
+        for change in reversed(table.log):
+            if change.version <= version:
+                break
+            undone[change.current.key] = change.previous
+        return undone
+
+    def changes_after(self, resource: str, version: int) -> list[Change]:
+        """The changes behind a version, oldest first; raises `VersionTooOldError`."""
+        table = self._tables.get(resource)
+        if table is None:
+            return []
+        if version < table.forgotten:
+            raise VersionTooOldError(version, table.forgotten)
+        found: list[Change] = []
+        for change in reversed(table.log):
+            if change.version <= version:
+                break
+            found.append(change)
+        found.reverse()
+        return found
+
+    # -- writing
+
+    def put(self, resource: str, obj: dict[str, Any]) -> Stored:
+        """Creates or replaces the object; sets `metadata.resourceVersion` in `obj`, drops nothing from it."""
+        table = self._tables.setdefault(resource, _Table())
+        metadata = obj["metadata"]
+        key = (metadata.get("namespace") or "", metadata["name"])
+        previous = table.objects.get(key)
+        self.version += 1
+        stored = self._stored(obj, key)
+        table.objects[key] = stored
+        if previous is None:
+            insort(table.keys, key)
+        self._record(table, Change("MODIFIED" if previous else "ADDED", resource, self.version, stored, previous))
+        return stored
+
+    def remove(self, resource: str, namespace: str, name: str, last: dict[str, Any] | None = None) -> Stored:
+        """Takes the object out; its last state (`last`, or what is stored) gets the version of the removal."""
+        table = self._tables[resource]
+        previous = table.objects.pop((namespace, name))
+        del table.keys[bisect_left(table.keys, previous.key)]
+        self.version += 1
+        stored = self._stored(previous.body() if last is None else last, previous.key)
+        self._record(table, Change("DELETED", resource, self.version, stored, previous))
+        return stored
+
+    def _stored(self, obj: dict[str, Any], key: Key) -> Stored:
+        metadata = obj["metadata"]
+        metadata["resourceVersion"] = str(self.version)
+        fields = {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
+        labels = metadata.get("labels") or _NO_LABELS
+        return Stored(key, self.version, metadata.get("uid", ""), dict(labels), msgspec.json.encode(fields))
+
+    def _record(self, table: _Table, change: Change) -> None:
+        table.log.append(change)
+        while len(table.log) > self._log_length:
+            table.forgotten = table.log.popleft().version
+        for listener in tuple(self._listeners.get(change.resource, ())):
+            listener(change)
+        for listener in tuple(self._listeners.get("*", ())):
+            listener(change)
+
+    def forget(self, resource: str) -> None:
+        """Empties the log of a resource (as etcd's compaction does): every older version is expired from here on."""
+        table = self._tables.get(resource)
+        if table is not None:
+            table.log.clear()
+            table.forgotten = self.version
+
+    # -- listening
+
+    def listen(self, resource: str, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Calls `listener` in the middle of each write of `resource` ("*": of any); returns what ends it.
+
+        A listener must not write; controllers use `LocalClient.subscribe`, which hands changes over later.
+        """
+        listeners = self._listeners.setdefault(resource, [])
+        listeners.append(listener)
+
+        def stop() -> None:
+            if listener in listeners:
+                listeners.remove(listener)
+
+        return stop
+
+
+def _start(keys: list[Key], namespace: str) -> int:
+    return bisect_left(keys, (namespace, ""))
+
+
+def _end(keys: list[Key], namespace: str) -> int:
+    # "\0" sorts before every character that a namespace may hold, so this is the first key behind the namespace
+    return bisect_left(keys, (namespace + "\0", ""))
+
+
+def _between(keys: list[Key], namespace: str | None, after: Key | None) -> list[Key]:
+    start = 0 if namespace is None else _start(keys, namespace)
+    end = len(keys) if namespace is None else _end(keys, namespace)
+    if after is not None:
+        start = max(start, bisect_right(keys, after))
+    return keys[start:end]
