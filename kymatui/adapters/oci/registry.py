@@ -1,0 +1,220 @@
+"""A registry over the distribution API: manifests, blobs, tags and referrers, every byte checked against its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote, urljoin
+
+import oras.provider
+
+from kymatui.adapters.oci.authentication import FindCredentials
+from kymatui.adapters.oci.manifests import (
+    ACCEPTED,
+    IMAGE_INDEX,
+    LARGEST_MANIFEST,
+    Descriptor,
+    Manifest,
+    digest_of,
+    read_descriptor,
+    read_manifest,
+)
+from kymatui.adapters.oci.references import Reference, parse_reference
+from kymatui.adapters.oci.requesting import Requester
+from kymatui.errors import RegistryError
+
+CHUNK = 1024 * 1024
+
+
+class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
+    """oras's client with our requests; `insecure` hosts are spoken to without TLS, and only when named.
+
+    `ca` is a file of certificates to trust instead of the system's; `cancelled` stops transfers between two chunks.
+    """
+
+    def __init__(
+        self,
+        *,
+        credentials: FindCredentials = lambda registry: None,
+        insecure: bool = False,
+        ca: str | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> None:
+        super().__init__(insecure=insecure, tls_verify=ca or True)
+        self._requester = Requester(self.session, verify=ca or True, credentials=credentials, cancelled=cancelled)
+
+    def do_request(self, url: str, method: str = "GET", **more: Any) -> Any:
+        """All of oras's own requests come through here; see `Requester.send`."""
+        return self._requester.send(method, url, **more)
+
+    # manifests
+
+    def fetch_manifest(self, reference: Reference | str) -> Manifest:
+        """A manifest or an index by tag or digest; a digest is checked."""
+        where = _reference(reference)
+        url = self._url(where, "manifests", where.pointer)
+        response = self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
+        with response:
+            self._expect(response, where, 200)
+            raw = _bounded(where, response)
+        return read_manifest(where, raw, response.headers.get("Content-Type", ""))
+
+    def push_manifest(self, reference: Reference | str, raw: bytes, media_type: str) -> str:
+        """Puts exactly these bytes under the tag or the digest; returns their digest."""
+        where = _reference(reference)
+        digest = digest_of(raw)
+        if where.digest and where.digest != digest:
+            raise RegistryError(f"{where}: the manifest to push has the digest {digest}")
+        headers = {"Content-Type": media_type}
+        response = self.do_request(self._url(where, "manifests", where.pointer), "PUT", data=raw, headers=headers)
+        self._expect(response, where, 200, 201)
+        subject = json.loads(raw).get("subject")
+        if subject and not response.headers.get("OCI-Subject"):
+            self._keep_fallback(where, read_descriptor(where, subject).digest, raw, media_type)
+        return digest
+
+    # blobs
+
+    def read_blob(self, reference: Reference | str, blob: Descriptor | str) -> Iterator[bytes]:
+        """The content in chunks. Size and digest are checked behind the last one: use nothing before it ended."""
+        where = _reference(reference)
+        digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
+        algorithm, _, wanted = digest.partition(":")
+        if algorithm not in ("sha256", "sha512"):
+            raise RegistryError(f"{where}: {digest!r} is no digest that can be checked")
+        seen, count = hashlib.new(algorithm), 0
+        with self.do_request(self._url(where, "blobs", digest), "GET", stream=True) as response:
+            self._expect(response, where.at(digest), 200)
+            for chunk in _chunks(where, response):
+                self._requester.check_cancelled()
+                count += len(chunk)
+                if size is not None and count > size:
+                    raise RegistryError(f"{where}: blob {digest} is longer than the {size} bytes it should have")
+                seen.update(chunk)
+                yield chunk
+        if seen.hexdigest() != wanted or (size is not None and count != size):
+            raise RegistryError(
+                f"{where}: blob {digest} arrived as {algorithm}:{seen.hexdigest()} ({count} bytes)",
+                hint="the transfer was cut or the registry changed it; nothing of it was used",
+            )
+
+    def push_blob(self, reference: Reference | str, content: bytes, media_type: str) -> Descriptor:
+        """Uploads what the registry does not have yet."""
+        where, digest = _reference(reference), digest_of(content)
+        if self.do_request(self._url(where, "blobs", digest), "HEAD").status_code != 200:
+            start = self.do_request(self._url(where, "blobs", "uploads/"), "POST", headers={"Content-Length": "0"})
+            self._expect(start, where, 202)
+            session = urljoin(start.url, start.headers.get("Location", ""))
+            target = f"{session}{'&' if '?' in session else '?'}digest={quote(digest, safe='')}"
+            headers = {"Content-Type": "application/octet-stream"}
+            self._expect(self.do_request(target, "PUT", data=content, headers=headers), where, 201)
+        return Descriptor(media_type, digest, len(content))
+
+    # tags and referrers
+
+    def tags(self, reference: Reference | str) -> list[str]:
+        """All tags of a repository, over every page."""
+        where = _reference(reference)
+        found: list[str] = []
+        url: str | None = self._url(where, "tags", "list")
+        while url:
+            response = self.do_request(url, "GET")
+            self._expect(response, where, 200)
+            found += [str(tag) for tag in _json(where, response).get("tags") or []]
+            link = response.links.get("next", {}).get("url")
+            url = urljoin(url, link) if link else None
+        return found
+
+    def referrers(self, reference: Reference | str, digest: str, artifact_type: str = "") -> list[Descriptor]:
+        """What points to a manifest as its subject; registries without the API keep it under a tag of its digest."""
+        where = _reference(reference)
+        response = self.do_request(self._url(where, "referrers", digest), "GET", headers={"Accept": IMAGE_INDEX})
+        if response.status_code == 404:
+            found = self._fallback(where, digest)
+        else:
+            self._expect(response, where, 200)
+            found = [read_descriptor(where, one) for one in _json(where, response).get("manifests") or []]
+        return [one for one in found if not artifact_type or one.artifact_type == artifact_type]
+
+    def _fallback(self, where: Reference, digest: str) -> list[Descriptor]:
+        index = self._tagged(where, digest.replace(":", "-"))
+        return list(index.manifests) if index else []
+
+    def _tagged(self, where: Reference, tag: str) -> Manifest | None:
+        tagged = Reference(where.registry, where.repository, tag)
+        url = self._url(tagged, "manifests", tag)
+        if self.do_request(url, "HEAD", headers={"Accept": ", ".join(ACCEPTED)}).status_code == 404:
+            return None
+        return self.fetch_manifest(tagged)
+
+    def _keep_fallback(self, where: Reference, subject: str, raw: bytes, media_type: str) -> None:
+        """Adds a manifest to the index under the tag of its subject (distribution specification, "Referrers Tag")."""
+        body = json.loads(raw)
+        kind = str(body.get("artifactType") or (body.get("config") or {}).get("mediaType") or "")
+        mine = Descriptor(media_type, digest_of(raw), len(raw), body.get("annotations") or {}, kind)
+        others = [one for one in self._fallback(where, subject) if one.digest != mine.digest]
+        manifests = [one.to_json() for one in (*others, mine)]
+        index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": manifests}
+        tag = Reference(where.registry, where.repository, subject.replace(":", "-"))
+        self.push_manifest(tag, json.dumps(index, separators=(",", ":")).encode(), IMAGE_INDEX)
+
+    # answers
+
+    def _url(self, where: Reference, *path: str) -> str:
+        return "/".join((f"{self.prefix}://{where.registry}/v2/{where.repository}", *path))
+
+    def _expect(self, response: Any, where: Reference, *statuses: int) -> None:
+        if response.status_code in statuses:
+            return
+        said = "; ".join(_said(response))
+        hints = {403: "these credentials may not do this here", 404: "check the name, the tag and the registry"}
+        raise RegistryError(
+            f"{where}: HTTP {response.status_code}{f': {said}' if said else ''}",
+            hint=hints.get(response.status_code, ""),
+        )
+
+
+def _reference(reference: Reference | str) -> Reference:
+    return parse_reference(reference) if isinstance(reference, str) else reference
+
+
+def _said(response: Any) -> Sequence[str]:
+    """The registry's own words (distribution specification, "Error Codes"), cut to what a line can hold."""
+    try:
+        errors = json.loads(response.content[:65536]).get("errors") or []
+        return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]
+    except (ValueError, AttributeError, TypeError):
+        return []
+
+
+def _json(where: Reference, response: Any) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        raise RegistryError(f"{where}: the registry answered with something else than JSON") from None
+    if not isinstance(body, dict):
+        raise RegistryError(f"{where}: the registry answered with something else than a JSON object")
+    return body
+
+
+def _bounded(where: Reference, response: Any) -> bytes:
+    raw = bytearray()
+    for chunk in _chunks(where, response):
+        raw += chunk
+        if len(raw) > LARGEST_MANIFEST:
+            raise RegistryError(f"{where}: the manifest is longer than {LARGEST_MANIFEST} bytes")
+    return bytes(raw)
+
+
+def _chunks(where: Reference, response: Any) -> Iterator[bytes]:
+    import requests
+
+    try:
+        yield from response.iter_content(CHUNK)
+    except requests.exceptions.RequestException as error:
+        raise RegistryError(
+            f"{where}: the transfer broke off", hint="run it again; what arrived was dropped"
+        ) from error

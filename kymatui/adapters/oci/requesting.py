@@ -1,0 +1,115 @@
+"""One request to a registry: with a deadline, the right credentials, and a second try only where it can help."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from kymatui.adapters.oci.authentication import Authenticator, FindCredentials, scope_of
+from kymatui.errors import CancelledError, RegistryError
+
+CONNECT_TIMEOUT = 10.0
+READ_TIMEOUT = 60.0
+TRIES = 4
+LONGEST_PAUSE = 20.0
+PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class Requester:
+    """Sends requests for one `requests.Session`; usable from several threads."""
+
+    def __init__(
+        self,
+        session: Any,
+        *,
+        verify: bool | str = True,
+        credentials: FindCredentials = lambda registry: None,
+        cancelled: threading.Event | None = None,
+        pause: Callable[[float], None] | None = None,
+    ) -> None:
+        self._session = session
+        self._verify = verify
+        self._cancelled = cancelled or threading.Event()
+        self._pause = pause or self._wait
+        self._authenticator = Authenticator(credentials, self._once)
+
+    def send(self, method: str, url: str, **more: Any) -> Any:
+        """The response, whatever its status but 401; a 401 is answered once and then is a `RegistryError`."""
+        scope = scope_of(method, url)
+        headers = dict(more.pop("headers", None) or {})
+        known = self._authenticator.header(urlsplit(url).netloc, scope)
+        if known:
+            headers["Authorization"] = known
+        response = self._patiently(method, url, headers=headers, **more)
+        if response.status_code != 401:
+            return response
+        answer = self._authenticator.answer(url, scope, response.headers.get("WWW-Authenticate", ""))
+        response.close()
+        if answer is not None:
+            response = self._patiently(method, url, headers={**headers, "Authorization": answer}, **more)
+            if response.status_code != 401:
+                return response
+        host = urlsplit(url).netloc
+        raise RegistryError(f"{host} refuses the credentials for {scope or url}", hint=f"try `docker login {host}`")
+
+    def check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("the transfer was cancelled")
+
+    def _patiently(self, method: str, url: str, **more: Any) -> Any:
+        """Tries again after 429 and 5xx, and only where the body can be sent a second time."""
+        replayable = not hasattr(more.get("data"), "read")
+        for attempt in range(1, TRIES + 1):
+            response = self._once(method, url, **more)
+            if response.status_code not in PASSING or attempt == TRIES or not replayable:
+                return response
+            wait = retry_after(response.headers.get("Retry-After"), attempt)
+            response.close()
+            self._pause(wait)
+        raise AssertionError("the loop returns")
+
+    def _once(self, method: str, url: str, **more: Any) -> Any:
+        import requests
+
+        self.check_cancelled()
+        more.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
+        try:
+            return self._session.request(method, url, verify=self._verify, **more)
+        except requests.exceptions.SSLError as error:
+            raise RegistryError(
+                f"{urlsplit(url).netloc}: TLS failed: {innermost(error)}",
+                hint="name the CA that signed its certificate, or allow the registry as insecure",
+            ) from error
+        except requests.exceptions.RequestException as error:
+            raise RegistryError(
+                f"{urlsplit(url).netloc} cannot be reached: {innermost(error)}",
+                hint="check the name, the network and the proxy",
+            ) from error
+
+    def _wait(self, seconds: float) -> None:
+        if self._cancelled.wait(seconds):
+            self.check_cancelled()
+
+
+def retry_after(header: str | None, attempt: int) -> float:
+    """Seconds to wait: what the server said, bounded, else growing with jitter."""
+    if header and header.strip().isdigit():
+        return min(float(header), LONGEST_PAUSE)
+    growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
+    return growing * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load, hides nothing)
+
+
+def innermost(error: BaseException) -> str:
+    """The words of the reason behind wrapped errors, without the object addresses that urllib3 prints."""
+    reason: object = error
+    while True:
+        deeper = getattr(reason, "reason", None) or next(
+            (arg for arg in getattr(reason, "args", ()) if isinstance(arg, BaseException)), None
+        )
+        if deeper is None or deeper is reason:
+            break
+        reason = deeper
+    return str(reason).rpartition(">: ")[2] or type(reason).__name__

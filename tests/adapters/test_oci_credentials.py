@@ -1,0 +1,92 @@
+"""Credentials are found where docker, podman and helm keep them, and never printed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.oci.credentials import Credentials, DockerCredentials, config_files
+from kymatui.errors import RegistryError
+
+AUTH = base64.b64encode(b"ann:s3cret:x").decode()
+
+
+def store(tmp_path: Path, config: Any, helpers: dict[tuple[str, str], str] | None = None) -> DockerCredentials:
+    path = tmp_path / "config.json"
+    path.write_text(config if isinstance(config, str) else json.dumps(config))
+    return DockerCredentials(
+        (tmp_path / "absent.json", path), lambda program, key: (helpers or {}).get((program, key), "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "wanted"),
+    [
+        ({"auth": AUTH}, Credentials("ann", "s3cret:x")),
+        ({"username": "ann", "password": "pw"}, Credentials("ann", "pw")),
+        ({"auth": AUTH, "identitytoken": "tok"}, Credentials("ann", "s3cret:x", "tok")),
+    ],
+)
+def test_an_entry_of_auths(tmp_path: Path, entry: dict[str, str], wanted: Credentials) -> None:
+    assert store(tmp_path, {"auths": {"r.io": entry}}).find("r.io") == wanted
+
+
+@pytest.mark.parametrize("key", ["r.io", "https://r.io", "https://r.io/v2/", "http://r.io"])
+def test_a_registry_may_stand_there_as_a_url(tmp_path: Path, key: str) -> None:
+    assert store(tmp_path, {"auths": {key: {"auth": AUTH}}}).find("r.io") is not None
+
+
+def test_docker_hub_has_one_entry_for_all_its_names(tmp_path: Path) -> None:
+    found = store(tmp_path, {"auths": {"https://index.docker.io/v1/": {"auth": AUTH}}})
+    assert found.find("registry-1.docker.io") == found.find("docker.io") == Credentials("ann", "s3cret:x")
+
+
+def test_a_helper_of_the_registry_comes_before_the_store_and_the_file(tmp_path: Path) -> None:
+    config = {"auths": {"r.io": {"auth": AUTH}}, "credHelpers": {"r.io": "cloud"}, "credsStore": "desktop"}
+    answers = {("docker-credential-cloud", "r.io"): json.dumps({"Username": "bob", "Secret": "pw"})}
+    assert store(tmp_path, config, answers).find("r.io") == Credentials("bob", "pw")
+
+
+def test_a_token_user_of_a_helper_is_an_identity_token(tmp_path: Path) -> None:
+    answers = {("docker-credential-desktop", "r.io"): json.dumps({"Username": "<token>", "Secret": "tok"})}
+    assert store(tmp_path, {"credsStore": "desktop"}, answers).find("r.io") == Credentials(identity_token="tok")
+
+
+def test_unknown_registries_have_none(tmp_path: Path) -> None:
+    assert store(tmp_path, {"auths": {"other.io": {"auth": AUTH}}, "credsStore": "desktop"}).find("r.io") is None
+
+
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "no JSON object"),
+        ({"auths": {"r.io": {"auth": "%%%"}}}, "not base64"),
+        ({"credHelpers": {"r.io": "../evil"}}, "no name of a credential helper"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_reason(tmp_path: Path, config: Any, names: str) -> None:
+    with pytest.raises(RegistryError, match=names):
+        store(tmp_path, config).find("r.io")
+
+
+def test_a_helper_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"credHelpers": {"r.io": "kymatui-test-absent"}}))
+    with pytest.raises(RegistryError, match="docker-credential-kymatui-test-absent is not installed"):
+        DockerCredentials((path,)).find("r.io")
+
+
+def test_docker_config_moves_the_file() -> None:
+    files = config_files({"DOCKER_CONFIG": "/elsewhere", "HOME": "/home/ann"})
+    assert files[0] == Path("/elsewhere/config.json")
+    assert Path("/home/ann/.config/containers/auth.json") in files
+
+
+def test_secrets_are_not_in_the_representation() -> None:
+    assert "s3cret" not in repr(Credentials("ann", "s3cret", "tok"))
+    assert "tok" not in repr(Credentials("ann", "s3cret", "tok"))
