@@ -13,7 +13,7 @@ and returns or raises at once. What is returned is the caller's own copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
@@ -25,6 +25,8 @@ from kymatui.sandbox.clock import Clock
 from kymatui.sandbox.storage import Change, Store
 
 PatchType = Literal["merge", "json", "strategic", "apply"]
+Objects = list[dict[str, Any]]
+Query = Mapping[str, Sequence[str]]
 PATCH_TYPES: Mapping[PatchType, str] = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",
@@ -92,7 +94,7 @@ class LocalClient:
         labels: str = "",
         fields: str = "",
         version: str | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> Objects:
         """The objects of one namespace ("": of all), each with `kind` and `apiVersion`."""
         query = {"labelSelector": [labels], "fieldSelector": [fields]}
         answer = self._ask(
@@ -102,7 +104,7 @@ class LocalClient:
         for item in answer["items"]:
             item.setdefault("apiVersion", answer["apiVersion"])
             item.setdefault("kind", kind)
-        items: list[dict[str, Any]] = answer["items"]
+        items: Objects = answer["items"]
         return items
 
     def subscribe(self, resource: str, callback: Callable[[Change], None]) -> Callable[[], None]:
@@ -212,7 +214,7 @@ class LocalClient:
         method: str,
         path: str,
         body: Any,
-        query: Mapping[str, list[str]] | None = None,
+        query: Query | None = None,
         content_type: str = "application/json",
     ) -> dict[str, Any]:
         answer: dict[str, Any] = self._ask(
@@ -229,7 +231,7 @@ class LocalClient:
         method: str,
         path: str,
         *,
-        query: Mapping[str, list[str]] | None = None,
+        query: Query | None = None,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> Any:
