@@ -1,0 +1,155 @@
+"""The state of a module, from its resources, its manager, and what lifecycle-manager reports; the worst one counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kymas import ModuleReport
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.objects import OPERATOR, read_meta, read_ref
+from kymatui.domain.presence import Presence
+from kymatui.domain.readiness import Readiness, gate_open
+from kymatui.domain.reading import Reader
+from kymatui.domain.refusals import Refusal
+from kymatui.domain.rows import Checked
+from kymatui.domain.snapshots import Object
+from kymatui.domain.statechecks import Evaluation, Mode, Subject, evaluate
+from kymatui.domain.states import State, StateSource, severity, state_of
+from kymatui.domain.templates import Rule
+
+ANNOTATION_RULES = f"{OPERATOR}/custom-state-check"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The state, which source decided it, and the evaluation behind it where a resource was looked at."""
+
+    state: State
+    source: StateSource
+    evaluation: Evaluation | None = None
+
+
+def rules_in_force(template_rules: Sequence[Rule], manifest: Manifest | None) -> tuple[Rule, ...]:
+    """The rules of the Manifest where lifecycle-manager wrote them there, else those of the template."""
+    text = manifest.meta.annotations.get(ANNOTATION_RULES, "") if manifest is not None else ""
+    if text:
+        try:
+            entries = Reader({"rules": json.loads(text)}).children("rules")
+        except (ValueError, RecursionError):
+            entries = ()
+        rules = tuple(Rule(e.text("jsonPath"), e.text("value"), e.text("mappedState")) for e in entries)
+        if rules:
+            return rules
+    return tuple(template_rules)
+
+
+def check_resources(
+    resources: Sequence[Object],
+    rules: Sequence[Rule],
+    *,
+    manager: Object | None,
+    manifest: Manifest | None,
+    now: float,
+    mode: Mode,
+) -> tuple[Checked, ...]:
+    """Evaluates every resource in both modes, the worst in the asked mode first."""
+    gate = manager is None or gate_open(manager)
+    checked = []
+    for raw in resources:
+        meta = read_meta(Reader(raw))
+        created = manifest.meta.created if manifest is not None and manifest.meta.created else meta.created
+        subject = Subject(raw, deleting=meta.deleting, gate=gate, age=now - created if created else 0.0)
+        checked.append(
+            Checked(
+                resource=read_ref(raw),
+                klm=evaluate(rules, subject, Mode.KLM),
+                strict=evaluate(rules, subject, Mode.STRICT),
+                deleting=meta.deleting,
+                finalizers=meta.finalizers,
+                message=resource_message(raw),
+                status_state="" if rules else Reader(raw).child("status").text("state"),
+            )
+        )
+    return tuple(sorted(checked, key=lambda item: (severity(in_mode(item, mode).state), str(item.resource))))
+
+
+def in_mode(checked: Checked, mode: Mode) -> Evaluation:
+    """The evaluation of one resource in one mode."""
+    return checked.klm if mode is Mode.KLM else checked.strict
+
+
+def resource_message(raw: object) -> str:
+    """What a resource says of its state in its own words: of a condition that is not True, else of its status."""
+    status = Reader(raw).child("status")
+    conditions = [entry for entry in status.children("conditions") if entry.text("message")]
+    failing = [entry for entry in conditions if entry.text("status") not in ("True", "")]
+    for entry in sorted(failing, key=lambda entry: entry.text("type") not in ("Ready", "Error")):
+        return entry.text("message")
+    return status.text("description") or status.text("message")
+
+
+def assess(
+    presence: Presence,
+    checked: Sequence[Checked],
+    mode: Mode,
+    *,
+    readiness: Readiness | None,
+    manager_missing: bool,
+    report: ModuleReport | None,
+    manifest: Manifest | None,
+    refusal: Refusal | None,
+    managed: bool,
+) -> Assessment:
+    """The worst of what everybody says; who is nearest to the module wins where they say the same."""
+    evaluation = in_mode(checked[0], mode) if checked else None
+    fixed = {
+        Presence.NOT_INSTALLED: State.NOT_INSTALLED,
+        Presence.UNKNOWN: State.UNKNOWN,
+        Presence.DELETING: State.DELETING,
+        Presence.UNMANAGED: State.UNMANAGED,
+    }.get(presence)
+    if fixed is not None:
+        return Assessment(fixed, StateSource.PRESENCE, evaluation)
+    # Rules are read as lifecycle-manager read them, gate first; a plain status.state is not hidden behind the gate.
+    behind_gate = state_of(checked[0].status_state) if checked and evaluation and not evaluation.rules else None
+    claims = _claims(evaluation, behind_gate, readiness, manager_missing)
+    if managed:
+        claims += _reported(report, manifest, refusal)
+    if presence in (Presence.ORPHAN, Presence.CONFLICT):
+        claims.append((State.WARNING, StateSource.PRESENCE))
+    if not claims:
+        return Assessment(State.PROCESSING if managed else State.UNKNOWN, StateSource.PRESENCE, evaluation)
+    state, source = min(claims, key=lambda claim: severity(claim[0]))
+    return Assessment(state, source, evaluation)
+
+
+def _claims(
+    evaluation: Evaluation | None, behind_gate: State | None, readiness: Readiness | None, manager_missing: bool
+) -> list[tuple[State, StateSource]]:
+    claims: list[tuple[State, StateSource]] = []
+    if evaluation is not None:
+        claims.append((evaluation.state, evaluation.source))
+    if behind_gate is not None:
+        claims.append((behind_gate, StateSource.STATUS))
+    if readiness is not None:
+        claims.append((readiness.state, StateSource.MANAGER))
+    if manager_missing:
+        claims.append((State.ERROR, StateSource.MANAGER))
+    return claims
+
+
+def _reported(
+    report: ModuleReport | None, manifest: Manifest | None, refusal: Refusal | None
+) -> list[tuple[State, StateSource]]:
+    claims: list[tuple[State, StateSource]] = []
+    said = state_of(report.state) if report is not None else None
+    if said is not None:
+        claims.append((said, StateSource.KYMA))
+    elif refusal is not None:
+        claims.append((refusal.state, StateSource.KYMA))
+    installing = state_of(manifest.state) if manifest is not None else None
+    if installing is not None:
+        claims.append((installing, StateSource.MANIFEST))
+    return claims

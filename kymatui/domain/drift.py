@@ -1,0 +1,70 @@
+"""How what is installed relates to what should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.refusals import HeldBack, Refusal, WaitsForWindow, WindowsUnreadable
+from kymatui.domain.versions import Distance, distance, parse, same
+from kymatui.domain.windows import Window
+
+
+class DriftKind(StrEnum):
+    """The relation; NONE where nothing is installed, so that there is nothing to compare."""
+
+    IN_SYNC = "in-sync"
+    BEHIND = "behind"
+    AHEAD = "ahead"
+    CHANNEL_SKEW = "channel-skew"  # held back by the downgrade guard
+    PENDING_MAINTENANCE = "pending-maintenance"
+    ROLLING_OUT = "rolling-out"
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The relation, how far the versions lie apart, and the window that is waited for where that is known."""
+
+    kind: DriftKind
+    distance: Distance | None = None
+    window: Window | None = None
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether what is installed is, for certain, something other than what should be."""
+        return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN)
+
+
+def drift(
+    installed: str,
+    desired: str,
+    *,
+    refusal: Refusal | None = None,
+    maintenance: bool = False,
+    window: Window | None = None,
+    rolling: bool = False,
+) -> Drift:
+    """Compares; `maintenance` is what the Kyma's status says, `rolling` that old and new pods stand side by side."""
+    if not installed or not desired:
+        return Drift(DriftKind.UNKNOWN)
+    apart = distance(installed, desired)
+    if isinstance(refusal, HeldBack):
+        return Drift(DriftKind.CHANNEL_SKEW, apart)
+    if isinstance(refusal, WaitsForWindow):
+        return Drift(DriftKind.PENDING_MAINTENANCE, apart, refusal.window)
+    if same(installed, desired):
+        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.IN_SYNC)
+    if maintenance or isinstance(refusal, WindowsUnreadable):
+        return Drift(DriftKind.PENDING_MAINTENANCE, apart, window)
+    if rolling:
+        return Drift(DriftKind.ROLLING_OUT, apart)
+    return _compared(installed, desired, apart)
+
+
+def _compared(installed: str, desired: str, apart: Distance | None) -> Drift:
+    have, want = parse(installed), parse(desired)
+    if have is None or want is None:
+        return Drift(DriftKind.UNKNOWN)
+    return Drift(DriftKind.BEHIND if have < want else DriftKind.AHEAD, apart)

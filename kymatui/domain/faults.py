@@ -1,0 +1,119 @@
+"""What is wrong in a catalog beside the state of each module: objects, feeds, the Kyma itself, templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kymatui.domain import releases, templates
+from kymatui.domain.kymas import NO_CHANNEL, Kyma
+from kymatui.domain.linting import lint_rules
+from kymatui.domain.objects import LABEL_SKIP
+from kymatui.domain.observing import World
+from kymatui.domain.problems import Actor, Problem, Severity
+from kymatui.domain.readiness import Readiness
+from kymatui.domain.releases import ReleaseMeta
+from kymatui.domain.rows import Checked, Row
+from kymatui.domain.snapshots import FeedState
+from kymatui.domain.states import State
+from kymatui.domain.templates import Template
+
+
+def row_problems(
+    module: str,
+    offers: Sequence[Template],
+    meta: ReleaseMeta | None,
+    checked: Sequence[Checked],
+    ready: Readiness | None,
+) -> tuple[Problem, ...]:
+    """What is wrong with a module's templates, its release meta and its checks."""
+    return tuple(_row_problems(module, offers, meta, checked, ready))
+
+
+def _row_problems(
+    module: str,
+    offers: Sequence[Template],
+    meta: ReleaseMeta | None,
+    checked: Sequence[Checked],
+    ready: Readiness | None,
+) -> Iterator[Problem]:
+    for template in offers:
+        for flaw in templates.schema_violations(template):
+            message = f"{template.ref} breaks its schema: {flaw}"
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
+        for finding in lint_rules(template.rules):
+            message = f"{template.ref}: {finding}"
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
+    if meta is not None:
+        for flaw in releases.schema_violations(meta):
+            message = f"{meta.ref} breaks its schema: {flaw}"
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(meta.ref))
+    for item in checked:
+        if item.differs:
+            message = (
+                f"{item.resource}: lifecycle-manager's reading of customStateCheck gives {item.klm.state}, "
+                f"its documentation {item.strict.state}"
+            )
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(item.resource))
+    if ready is not None and ready.scaled_to_zero:
+        message = f"{ready.ref} is scaled to zero: nothing acts on the module's resources"
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, str(ready.ref))
+
+
+def catalog_problems(world: World, rows: Sequence[Row], wanted_kyma: str) -> tuple[Problem, ...]:
+    """Everything that is wrong, the worst first; what rows say of themselves is among it."""
+    found = [*_malformed(world), *_feeds(world), *_kyma(world, rows, wanted_kyma)]
+    for row in rows:
+        if row.reason.severity is not Severity.INFO:
+            found.append(Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name))
+        found += row.problems
+    order = list(Severity)
+    return tuple(sorted(dict.fromkeys(found), key=lambda problem: order.index(problem.severity)))
+
+
+def _malformed(world: World) -> Iterator[Problem]:
+    for item in world.malformed:
+        name = str(item.ref) if item.ref.name else f"a {item.ref.kind.kind or 'nameless object'}"
+        yield Problem(Severity.ERROR, f"{name} is malformed: {item.reason}", Actor.CATALOG, "", name)
+
+
+def _feeds(world: World) -> Iterator[Problem]:
+    words = {
+        FeedState.FORBIDDEN: "you may not list",
+        FeedState.FAILED: "the server did not answer for",
+        FeedState.STALE: "no news of",
+    }
+    for name, feed in sorted(world.snapshot.feeds.items()):
+        if feed.state in words:
+            said = f": {feed.message}" if feed.message else ""
+            yield Problem(Severity.WARNING, f"{words[feed.state]} {name}{said}", Actor.CLUSTER, "", name)
+
+
+def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:
+    kyma = world.kyma
+    if kyma is None:
+        if wanted:
+            yield Problem(Severity.ERROR, f"there is no Kyma {wanted}", Actor.YOU)
+        return
+    name = str(kyma.ref)
+    if len(world.kymas) > 1 and not wanted:
+        message = f"{len(world.kymas)} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
+        yield Problem(Severity.INFO, message, Actor.NOBODY, "", name)
+    if kyma.channel.lower() == NO_CHANNEL:
+        yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", name)
+    if kyma.meta.label_is_true(LABEL_SKIP):
+        yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", name)
+    for flaw in kyma.flaws:
+        yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", name)
+    yield from _disagreements(kyma, rows)
+
+
+def _disagreements(kyma: Kyma, rows: Sequence[Row]) -> Iterator[Problem]:
+    worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
+    if kyma.state == State.READY and worse:
+        message = f"{kyma.ref} reports Ready, but these modules are not: {', '.join(worse)}"
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", str(kyma.ref))
+    for row in rows:
+        if row.managed and row.reports.disagree:
+            said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
+            words = ", ".join(f"{who} says {word}" for who, word in said.items() if word)
+            yield Problem(Severity.INFO, f"they disagree: {words}", Actor.NOBODY, row.name)

@@ -1,0 +1,70 @@
+"""Image references, taken apart by the grammar of the distribution project instead of at colons.
+
+`registry:5000/team/manager` has no tag; `manager:1.2.3@sha256:…` has the tag 1.2.3.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*"
+_REGISTRY = re.compile(rf"(?:{_HOST}|\[[0-9a-fA-F:]+\])(?::[0-9]+)?")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_LONGEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A reference; `registry` is "docker.io" where the text names none, `tag` and `digest` are "" where absent."""
+
+    registry: str
+    repository: str
+    tag: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the repository: what stays when an image is copied to another registry."""
+        return self.repository.rpartition("/")[2]
+
+    def is_same(self, other: Image) -> bool:
+        """The same image: one place, and one digest where both have one, else one tag."""
+        if (self.registry, self.repository) != (other.registry, other.repository):
+            return False
+        return self._content(other)
+
+    def is_copy(self, other: Image) -> bool:
+        """The same image by its name in another registry, as `localizedImages` make it."""
+        return self.name == other.name and self._content(other)
+
+    def _content(self, other: Image) -> bool:
+        if self.digest and other.digest:
+            return self.digest == other.digest
+        return bool(self.tag) and self.tag == other.tag
+
+
+def parse_image(text: str) -> Image | None:
+    """Takes a reference apart; None where it is none (upper case in the repository, an empty part, …)."""
+    if not 0 < len(text) <= _LONGEST:
+        return None
+    rest, at, digest = text.partition("@")
+    head, colon, tail = rest.rpartition(":")
+    tag = tail if colon and "/" not in tail else ""
+    path = head if tag else rest
+    if rest.endswith(":") or (at and not _DIGEST.fullmatch(digest)) or (tag and not _TAG.fullmatch(tag)):
+        return None
+    registry, repository = _split(path)
+    if not _REGISTRY.fullmatch(registry) or not _REPOSITORY.fullmatch(repository):
+        return None
+    return Image(registry, repository, tag, digest)
+
+
+def _split(path: str) -> tuple[str, str]:
+    first, slash, rest = path.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost" or first != first.lower()):
+        return first, rest
+    return "docker.io", path if slash else f"library/{path}"

@@ -1,0 +1,111 @@
+"""Which workload is a module's manager."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.evidence import RawManifests
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.objects import read_meta, read_ref
+from kymatui.domain.observing import WORKLOAD_FEEDS, World
+from kymatui.domain.presence import Sight
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.snapshots import Object
+from kymatui.domain.templates import ManagerRef, Template
+
+FIELD_MANAGER = "kymatui"
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerSight:
+    """The manager as found: `others` are managers of other templates of the same module that are there as well."""
+
+    sight: Sight
+    workload: Object | None = None
+    others: tuple[ObjectRef, ...] = ()
+    wanted: ManagerRef | None = None
+
+    @property
+    def ref(self) -> ObjectRef | None:
+        """The name of the workload."""
+        return read_ref(self.workload) if self.workload is not None else None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it is being deleted."""
+        return self.workload is not None and read_meta(Reader(self.workload)).deleting
+
+    @property
+    def applied_by_kymatui(self) -> bool:
+        """Whether kymatui installed it: it leaves its name as the field manager."""
+        return self.workload is not None and FIELD_MANAGER in read_meta(Reader(self.workload)).field_managers
+
+
+def find_manager(
+    world: World,
+    module: str,
+    preferred: Template | None,
+    offers: Sequence[Template],
+    manifest: Manifest | None,
+    raw_manifests: RawManifests,
+) -> ManagerSight:
+    """Looks where the templates say, the preferred one first; else where lifecycle-manager's labels say."""
+    wanted = _wanted(preferred, offers)
+    found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
+    if found:
+        others = tuple(read_ref(raw) for _, raw in found[1:] if raw is not found[0][1])
+        return ManagerSight(Sight.FOUND, found[0][1], others, found[0][0])
+    named = _by_manifest(world, module, manifest, raw_manifests)
+    if named is not None:
+        return ManagerSight(Sight.FOUND, named, (), wanted[0] if wanted else None)
+    return ManagerSight(_not_found(world, wanted), wanted=wanted[0] if wanted else None)
+
+
+def _wanted(preferred: Template | None, offers: Sequence[Template]) -> list[ManagerRef]:
+    refs = [template.manager for template in (preferred, *offers) if template is not None]
+    return list(dict.fromkeys(ref for ref in refs if ref is not None))
+
+
+def _not_found(world: World, wanted: Sequence[ManagerRef]) -> Sight:
+    if not world.is_runtime:
+        return Sight.UNREADABLE
+    if not wanted:
+        return Sight.UNIDENTIFIED
+    feeds = [WORKLOAD_FEEDS.get(ref.kind.kind, "") for ref in wanted]
+    if any(not feed for feed in feeds):
+        return Sight.UNIDENTIFIED
+    return Sight.ABSENT if all(map(world.readable, feeds)) else Sight.UNREADABLE
+
+
+def _lookup(world: World, ref: ManagerRef) -> Object | None:
+    if ref.kind.kind == "CustomResourceDefinition":
+        return next((raw for raw in world.snapshot.definitions if read_ref(raw).name == ref.name), None)
+    for raw in world.workloads.get((ref.kind.kind, ref.name), ()):
+        if not ref.namespace or read_ref(raw).namespace == ref.namespace:
+            return raw
+    return None
+
+
+def _by_manifest(world: World, module: str, manifest: Manifest | None, raw_manifests: RawManifests) -> Object | None:
+    for name in _synced_names(manifest, raw_manifests):
+        for raw in world.workloads.get((name.kind.kind, name.name), ()):
+            if not name.namespace or read_ref(raw).namespace == name.namespace:
+                return raw
+    component = manifest.meta.name if manifest is not None else ""
+    for label, value in (("app.kubernetes.io/component", component), ("kyma-project.io/module", module)):
+        managers = [raw for raw in world.labelled.get((label, value), ()) if read_ref(raw).kind.kind in _WORKLOADS]
+        if value and len(managers) == 1:
+            return managers[0]
+    return None
+
+
+def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:
+    """The first workload that is applied is the manager to lifecycle-manager."""
+    names = [ref for ref in (manifest.synced if manifest is not None else ()) if ref.kind.kind in _WORKLOADS][:1]
+    for resources in raw_manifests.values():
+        refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
+        names += [ref for ref in refs if ref.kind.kind in _WORKLOADS][:1]
+    return names

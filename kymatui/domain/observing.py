@@ -1,0 +1,170 @@
+"""A snapshot taken apart once, so that each module finds what concerns it without walking through everything again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.manifests import Manifest, manifest_name, read_manifest
+from kymatui.domain.objects import Malformed, read_ref
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.shelves import Shelf, read_shelf
+from kymatui.domain.snapshots import FeedState, Object, Snapshot
+
+_UNREADABLE = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
+WORKLOAD_FEEDS = {
+    "Deployment": "deployments.apps",
+    "StatefulSet": "statefulsets.apps",
+    "DaemonSet": "daemonsets.apps",
+    "CustomResourceDefinition": "customresourcedefinitions.apiextensions.k8s.io",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a snapshot says, by what it is asked for. `is_runtime` is False in a control plane without workloads."""
+
+    snapshot: Snapshot
+    kyma: Kyma | None
+    kymas: tuple[Kyma, ...]
+    shelf: Shelf
+    manifests: Mapping[str, Manifest]
+    malformed: tuple[Malformed, ...]
+    workloads: Mapping[tuple[str, str], tuple[Object, ...]]
+    labelled: Mapping[tuple[str, str], tuple[Object, ...]]
+    definitions: Mapping[tuple[str, str], Object]
+    resources: Mapping[tuple[str, str], tuple[Object, ...]]
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether modules run here, or may: in a control plane their workloads are in other clusters."""
+        return self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+
+    def readable(self, feed: str) -> bool:
+        """Whether the absence of objects of a resource name means that there are none."""
+        found = self.snapshot.feeds.get(feed)
+        return found is None or found.state not in _UNREADABLE
+
+    def feed_of(self, kind: GroupVersionKind) -> str:
+        """The resource name of a module's kind, as its definition says; "" where there is no definition."""
+        definition = self.definitions.get((kind.group, kind.kind))
+        if definition is None:
+            return ""
+        plural = Reader(definition).child("spec").child("names").text("plural")
+        return f"{plural}.{kind.group}" if plural else ""
+
+    def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
+        """Every resource of a module's kind, in all versions and namespaces; None where they could not be read."""
+        found = self.resources.get((kind.group, kind.kind))
+        if found:
+            return found
+        return () if self.readable(self.feed_of(kind)) else None
+
+
+def observe(snapshot: Snapshot, wanted_kyma: str = "") -> World:
+    """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
+    read_kymas = [read_kyma(raw) for raw in snapshot.kymas]
+    kymas = tuple(item for item in read_kymas if isinstance(item, Kyma))
+    kyma = choose_kyma(kymas, wanted_kyma)
+    namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
+    shelf = read_shelf(snapshot.templates, snapshot.release_metas, namespace)
+    read_manifests = [read_manifest(raw) for raw in snapshot.manifests]
+    manifests = [item for item in read_manifests if isinstance(item, Manifest)]
+    bad = [item for item in (*read_kymas, *read_manifests) if isinstance(item, Malformed)]
+    return World(
+        snapshot=snapshot,
+        kyma=kyma,
+        kymas=kymas,
+        shelf=shelf,
+        manifests=_manifests_by_module(manifests, kyma),
+        malformed=(*bad, *shelf.malformed),
+        workloads=_grouped(snapshot.workloads, _by_kind_and_name),
+        labelled=_grouped(snapshot.workloads, _by_module_labels),
+        definitions={key: raw for raw in snapshot.definitions for key in _defined(raw)},
+        resources=_module_resources(snapshot.module_resources),
+    )
+
+
+def choose_kyma(kymas: Sequence[Kyma], wanted: str = "") -> Kyma | None:
+    """The Kyma that the catalog is about: the wanted one; else `kyma-system/default`; else the first with a status."""
+    if wanted:
+        return next((kyma for kyma in kymas if f"{kyma.meta.namespace}/{kyma.meta.name}" == wanted), None)
+
+    def rank(kyma: Kyma) -> tuple[bool, bool, bool]:
+        here = kyma.meta.namespace == KYMA_NAMESPACE
+        return (not here, not (here and kyma.meta.name == KYMA_NAME), not kyma.state)
+
+    return min(kymas, key=rank, default=None)
+
+
+def _catalog_namespace(metas: Sequence[object]) -> str:
+    """Without a Kyma, the namespace of the release metas; `kyma-system` where they are in several or in none."""
+    found = {read_ref(raw).namespace for raw in metas}
+    return found.pop() if len(found) == 1 and "" not in found else KYMA_NAMESPACE
+
+
+def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> dict[str, Manifest]:
+    """The Manifests of one Kyma, by the module's label, else by the names that the Kyma's status and spec lead to."""
+    found: dict[str, Manifest] = {}
+    names = _expected_names(kyma)
+    for manifest in manifests:
+        if kyma is not None and manifest.kyma not in ("", kyma.meta.name):
+            continue
+        if kyma is not None and manifest.meta.namespace != kyma.meta.namespace:
+            continue
+        module = manifest.module or names.get(manifest.meta.name, "")
+        if module:
+            found.setdefault(module, manifest)
+    return found
+
+
+def _expected_names(kyma: Kyma | None) -> dict[str, str]:
+    if kyma is None:
+        return {}
+    names = {manifest_name(kyma.meta.name, r.component, r.name): r.name for r in kyma.reports if r.component}
+    names.update({r.manifest.ref.name: r.name for r in kyma.reports if r.manifest is not None})
+    return names
+
+
+def _grouped(objects: Iterable[Object], keys: Any) -> dict[tuple[str, str], tuple[Object, ...]]:
+    found: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    for raw in objects:
+        if isinstance(raw, Mapping):
+            for key in keys(raw):
+                found[key].append(raw)
+    return {key: tuple(group) for key, group in found.items()}
+
+
+def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
+    ref = read_ref(raw)
+    yield ref.kind.kind, ref.name
+
+
+def _by_module_labels(raw: Object) -> Iterable[tuple[str, str]]:
+    labels = Reader(raw).child("metadata").labels("labels")
+    for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
+        if labels.get(label):
+            yield label, labels[label]
+
+
+def _defined(raw: object) -> Iterable[tuple[str, str]]:
+    spec = Reader(raw).child("spec")
+    yield spec.text("group"), spec.child("names").text("kind")
+
+
+def _module_resources(
+    resources: Mapping[GroupVersionKind, Sequence[Object]],
+) -> dict[tuple[str, str], tuple[Object, ...]]:
+    """By group and kind; an object that is served in several versions counts once."""
+    found: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
+    for kind in sorted(resources):
+        for raw in resources[kind]:
+            if isinstance(raw, Mapping):
+                ref = read_ref(raw)
+                uid = Reader(raw).child("metadata").text("uid")
+                found[kind.group, kind.kind].setdefault(uid or (ref.namespace, ref.name), raw)
+    return {key: tuple(group.values()) for key, group in found.items()}

@@ -1,0 +1,45 @@
+"""What is wrong, with what, and who has to act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad it is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Actor(StrEnum):
+    """Who has to act next."""
+
+    NOBODY = ""
+    YOU = "you"
+    KLM = "lifecycle-manager"
+    MANAGER = "the module's manager"
+    CATALOG = "the owner of the catalog"
+    CLUSTER = "the cluster's administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong; `module` is "" where it concerns none, `object` names the object where there is one."""
+
+    severity: Severity
+    message: str
+    actor: Actor = Actor.NOBODY
+    module: str = ""
+    object: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The one sentence of a row: what is wrong (or that nothing is), and who must act."""
+
+    text: str
+    actor: Actor = Actor.NOBODY
+    severity: Severity = Severity.INFO

@@ -1,0 +1,288 @@
+"""Which channel, which version, which template: as lifecycle-manager finds it, for both generations of templates.
+
+New style: the ModuleReleaseMeta that is named like the module gives the channel's version, and the template must be
+named `<module>-<version>`. Where lifecycle-manager would find nothing only because of a name, the template is accepted
+and the broken convention noted. Without a ModuleReleaseMeta the old style applies: one template of the module in the
+channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kymatui.domain import refusals
+from kymatui.domain.kymas import DEFAULT_CHANNEL, NO_CHANNEL, Kyma
+from kymatui.domain.objects import LABEL_MODULE_NAME
+from kymatui.domain.refusals import Refusal
+from kymatui.domain.releases import ReleaseMeta
+from kymatui.domain.selectors import InvalidSelector, read_selector
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.templates import Generation, Template
+from kymatui.domain.versions import is_downgrade, parse, same
+from kymatui.domain.windows import Window, WindowPolicy, next_window, runtime_of
+
+
+class ChannelSource(StrEnum):
+    """Who chose the channel."""
+
+    OVERRIDDEN = "overridden"  # the module's entry in the Kyma
+    PREDEFINED = "predefined"  # the Kyma
+    DEFAULT = "default"  # nobody: there is no Kyma, or it has no channel
+    STATUS = "status"  # the module is being removed; its status says where it came from
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A convention that is broken: lifecycle-manager will not find `found`, because it looks for `wanted`."""
+
+    kind: str
+    found: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is configured for lifecycle-manager and cannot be read from the cluster.
+
+    `windows` is None where the policy is not known; `restricted` names the modules that need a selector.
+    """
+
+    windows: WindowPolicy | None = None
+    restricted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a module resolves to. With a refusal, `template` and `version` are what it is about, where that is known."""
+
+    module: str
+    channel: str
+    channel_source: ChannelSource
+    version: str = ""
+    template: Template | None = None
+    meta: ReleaseMeta | None = None
+    refusal: Refusal | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def found_by_klm(self) -> bool:
+        """Whether lifecycle-manager resolves it too."""
+        return self.refusal is None and not self.notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One resolution under way."""
+
+    module: str
+    kyma: Kyma | None
+    shelf: Shelf
+    rules: Rules
+    now: float
+    channel: str
+    source: ChannelSource
+    meta: ReleaseMeta | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    def refuse(self, refusal: Refusal, version: str = "", template: Template | None = None) -> Resolution:
+        return Resolution(
+            self.module, self.channel, self.source, version, template, self.meta, refusal, tuple(self.notes)
+        )
+
+    def accept(self, version: str, template: Template) -> Resolution:
+        return Resolution(self.module, self.channel, self.source, version, template, self.meta, None, tuple(self.notes))
+
+
+def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]:
+    """The channel of a module: its own entry's, the Kyma's, or `regular`; for a module being removed, its status'."""
+    if kyma is None:
+        return DEFAULT_CHANNEL, ChannelSource.DEFAULT
+    request, report = kyma.request(module), kyma.report(module)
+    if request is not None and request.channel:
+        return request.channel, ChannelSource.OVERRIDDEN
+    if request is None and report is not None and report.channel:
+        return report.channel, ChannelSource.STATUS
+    if kyma.channel:
+        return kyma.channel, ChannelSource.PREDEFINED
+    return DEFAULT_CHANNEL, ChannelSource.DEFAULT
+
+
+def resolve(
+    module: str, kyma: Kyma | None, shelf: Shelf, *, now: float = 0.0, rules: Rules | None = None
+) -> Resolution:
+    """Finds the template of a module for a Kyma; without a Kyma there is nobody to refuse to."""
+    channel, source = desired_channel(module, kyma)
+    meta = shelf.meta(module)
+    search = _Search(module, kyma, shelf, rules or Rules(), now, channel, source, meta)
+    if invalid := _invalid(search):
+        return search.refuse(invalid)
+    found = _new_style(search, meta) if meta is not None else _old_style(search)
+    if found.refusal is not None or found.template is None:
+        return found
+    refusal = _waits(search, found) or _forbidden(search, found.template) or _held_back(search, found)
+    return search.refuse(refusal, found.version, found.template) if refusal else found
+
+
+def _invalid(search: _Search) -> Refusal | None:
+    request = search.kyma.request(search.module) if search.kyma else None
+    report = search.kyma.report(search.module) if search.kyma else None
+    if search.channel.lower() == NO_CHANNEL and search.source is not ChannelSource.STATUS:
+        where = "spec.modules[].channel" if search.source is ChannelSource.OVERRIDDEN else "spec.channel"
+        return refusals.ChannelIsNone(search.module, where)
+    if request is not None and request.version and request.channel:
+        return refusals.ChannelAndVersion(search.module, request.channel, request.version)
+    if request is None and report is not None and report.template is None:
+        return refusals.StatusWithoutTemplate(search.module)
+    return None
+
+
+def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
+    module = search.module
+    if meta.meta.name != module:
+        search.notes.append(Note("release meta", meta.meta.name, module))
+    if search.kyma is not None and meta.meta.namespace != search.shelf.namespace:
+        search.notes.append(Note("namespace of the release meta", meta.meta.namespace, search.shelf.namespace))
+    if meta.mandatory_version is not None:
+        version = meta.mandatory_version
+    elif not meta.channels:
+        return search.refuse(refusals.NoChannels(module))
+    elif search.channel not in meta.channels:
+        return search.refuse(refusals.ChannelMissing(module, search.channel, tuple(meta.channels)))
+    else:
+        version = meta.channels[search.channel]
+    template = find_version(search.shelf, module, version, meta.meta.namespace)
+    if template is None:
+        name = f"{module}-{version}"
+        return search.refuse(refusals.TemplateMissing(module, version, name, meta.meta.namespace), version)
+    if template.meta.name != f"{module}-{version}":
+        search.notes.append(Note("template", template.meta.name, f"{module}-{version}"))
+    if template.meta.namespace != meta.meta.namespace:
+        search.notes.append(Note("namespace of the template", template.meta.namespace, meta.meta.namespace))
+    return search.accept(version, template)
+
+
+def find_version(shelf: Shelf, module: str, version: str, namespace: str) -> Template | None:
+    """The template of a version: by its name, else by what it says of itself, beside the release meta first."""
+    named = shelf.by_name.get((namespace, f"{module}-{version}"))
+    if named is not None:
+        return named
+    said = [template for template in shelf.offers(module) if template.version and same(template.version, version)]
+    said.sort(
+        key=lambda template: (template.meta.namespace != namespace, not shelf.is_kyma(template), str(template.ref))
+    )
+    return next(
+        (template for template in said if template.meta.namespace == namespace or shelf.is_kyma(template)), None
+    )
+
+
+def _matches_old(template: Template, module: str) -> bool:
+    names = (
+        template.meta.labels.get(LABEL_MODULE_NAME),
+        f"{template.meta.namespace}/{template.meta.name}",
+        template.meta.name,
+        template.component,
+    )
+    return module in names
+
+
+def _old_style(search: _Search) -> Resolution:
+    module, channel = search.module, search.channel
+    matching = [template for template in search.shelf.old_by_channel.get(channel, ()) if _matches_old(template, module)]
+    if not matching:
+        # The name `<module>-<channel>` alone is no match to lifecycle-manager; it is the convention all the same.
+        matching = [t for t in search.shelf.old_by_channel.get(channel, ()) if t.module == module]
+        search.notes.extend(Note("template", template.meta.name, module) for template in matching[:1])
+    if len(matching) > 1:
+        names = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
+        return search.refuse(refusals.Ambiguous(module, channel, names))
+    if not matching:
+        return search.refuse(_nothing_old(search))
+    template = matching[0]
+    if template.mandatory:
+        return search.refuse(refusals.IsMandatory(module, template.meta.name), template.version, template)
+    return search.accept(template.version, template)
+
+
+def _nothing_old(search: _Search) -> Refusal:
+    module, offers = search.module, search.shelf.offers(search.module)
+    old = [template for template in offers if template.generation is Generation.OLD]
+    channels = tuple(sorted({template.channel for template in old if template.channel}))
+    if channels:
+        return refusals.NoTemplateInChannel(module, search.channel, channels)
+    if old:
+        mandatory = next((template for template in old if template.mandatory or template.labelled_mandatory), None)
+        if mandatory is not None:
+            return refusals.IsMandatory(module, mandatory.meta.name)
+        return refusals.TemplateWithoutChannel(module, old[0].meta.name)
+    before = search.kyma is not None and search.kyma.report(module) is not None
+    return refusals.NoReleaseMeta(module, search.shelf.namespace, before)
+
+
+def _waits(search: _Search, found: Resolution) -> Refusal | None:
+    """The decorator for maintenance windows; the first install, and the version that is there, never wait."""
+    kyma, template = search.kyma, found.template
+    report = kyma.report(search.module) if kyma is not None else None
+    if kyma is None or template is None or report is None:
+        return None
+    if not template.requires_downtime or kyma.skip_maintenance_windows or report.version == found.version:
+        return None
+    policy = search.rules.windows
+    if policy is None:
+        return refusals.WaitsForWindow(search.module, report.version, found.version, None)
+    window = next_window(policy, runtime_of(kyma.meta.labels), search.now)
+    if window is None:
+        return refusals.WindowsUnreadable(search.module, "the policy names no window for this runtime")
+    if window.is_active(search.now):
+        return None
+    return refusals.WaitsForWindow(search.module, report.version, found.version, window)
+
+
+def upcoming_window(kyma: Kyma, rules: Rules, now: float) -> Window | None:
+    """The next window of a Kyma's runtime, where the policy is known."""
+    return None if rules.windows is None else next_window(rules.windows, runtime_of(kyma.meta.labels), now)
+
+
+def _forbidden(search: _Search, template: Template) -> Refusal | None:
+    kyma = search.kyma
+    if kyma is not None and template.internal and not kyma.internal:
+        return refusals.InternalOnly(search.module)
+    if kyma is not None and template.beta and not kyma.beta:
+        return refusals.BetaOnly(search.module)
+    if template.mandatory or (search.meta is not None and search.meta.mandatory_version is not None):
+        return refusals.IsMandatory(search.module, template.meta.name)
+    if kyma is None or search.meta is None:
+        return None
+    return restriction(search.meta, kyma.meta.labels, search.rules.restricted)
+
+
+def restriction(meta: ReleaseMeta, labels: Mapping[str, str], restricted: frozenset[str]) -> Refusal | None:
+    """Whether a Kyma with these labels may have the module, as far as selectors say."""
+    if meta.module not in restricted:
+        return None if meta.selector is None else refusals.SelectorWithoutRestriction(meta.module)
+    if meta.selector is None:
+        return refusals.RestrictedWithoutSelector(meta.module)
+    selector = read_selector(meta.selector)
+    if isinstance(selector, InvalidSelector):
+        return refusals.SelectorInvalid(meta.module, selector.reason)
+    if selector.empty:
+        return refusals.RestrictedWithoutSelector(meta.module)
+    return None if selector.matches(labels) else refusals.RestrictedToOthers(meta.module)
+
+
+def _held_back(search: _Search, found: Resolution) -> Refusal | None:
+    """The downgrade guard: only major, minor and patch count, and only where the status names a template."""
+    report = search.kyma.report(search.module) if search.kyma is not None else None
+    if report is None or report.template is None:
+        return None
+    if search.meta is None and report.channel == search.channel:
+        return None  # the old generation guarded only changes of the channel
+    offered, installed = parse(found.version), parse(report.version)
+    if offered is None:
+        return refusals.InvalidVersion(search.module, "template", found.version)
+    if installed is None:
+        return refusals.InvalidVersion(search.module, "status", report.version)
+    if is_downgrade(offered, installed):
+        return refusals.HeldBack(search.module, report.channel, search.channel, report.version, found.version)
+    return None

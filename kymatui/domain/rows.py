@@ -1,0 +1,164 @@
+"""The catalog as data: one row a module, and what is wrong besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.drift import Drift
+from kymatui.domain.evidence import Evidence
+from kymatui.domain.presence import Presence
+from kymatui.domain.problems import Actor, Problem, Reason
+from kymatui.domain.readiness import Readiness
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.resolution import Resolution
+from kymatui.domain.statechecks import Evaluation
+from kymatui.domain.states import State, StateSource
+
+
+class Origin(StrEnum):
+    """Which catalog offers a module."""
+
+    KYMA = "kyma"
+    COMMUNITY = "community"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A template of the module: its version, where it stands, and which catalog it belongs to."""
+
+    version: str
+    template: ObjectRef
+    origin: Origin
+    channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One custom resource of the module, evaluated in both modes; `klm` and `strict` may differ.
+
+    `message` is what the resource says in its own words; `status_state` the word itself where no rules stand above it.
+    """
+
+    resource: ObjectRef
+    klm: Evaluation
+    strict: Evaluation
+    deleting: bool = False
+    finalizers: tuple[str, ...] = ()
+    message: str = ""
+    status_state: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two modes come to different states."""
+        return self.klm.state is not self.strict.state
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What each one says of the module's state, "" where it says nothing, and whether they agree."""
+
+    kyma: str = ""
+    kyma_message: str = ""
+    manifest: str = ""
+    manifest_message: str = ""
+    resource: str = ""
+    manager: str = ""
+
+    @property
+    def disagree(self) -> bool:
+        """Whether those who say something say different things."""
+        return len({word for word in (self.kyma, self.manifest, self.resource) if word}) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One module.
+
+    `channels` maps each channel that the module is in to its version. Versions are "" where there is none; `channel`
+    is "" for community modules. `checked` holds every custom resource of the module, worst first; `evaluation` explains
+    the first of them. `created` is when the module came into the cluster, in seconds of the Unix clock.
+    """
+
+    name: str
+    origin: Origin
+    channels: Mapping[str, str]
+    channel: str
+    desired: str
+    installed: str
+    newest: str
+    drift: Drift
+    state: State
+    state_source: StateSource
+    presence: Presence
+    managed: bool
+    mandatory: bool
+    beta: bool
+    internal: bool
+    reason: Reason
+    resolution: Resolution
+    evaluation: Evaluation | None = None
+    checked: tuple[Checked, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    readiness: Readiness | None = None
+    reports: Reports = Reports()
+    offers: tuple[Offer, ...] = ()
+    policy: str = ""
+    manager: ObjectRef | None = None
+    manifest: ObjectRef | None = None
+    created: float | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def actor(self) -> Actor:
+        """Who has to act next."""
+        return self.reason.actor
+
+    @property
+    def template(self) -> ObjectRef | None:
+        """The template that the module resolves to."""
+        return self.resolution.template.ref if self.resolution.template is not None else None
+
+    @property
+    def has_problem(self) -> bool:
+        """Whether somebody should look: a bad state, a drift, a refusal, or a problem of its own."""
+        return self.reason.severity != "info" or bool(self.problems)
+
+    def age(self, now: float) -> float | None:
+        """How long the module has been there, in seconds; None where nothing says."""
+        return None if self.created is None else max(0.0, now - self.created)
+
+
+@dataclass(frozen=True, slots=True)
+class KymaSummary:
+    """The Kyma that the rows are about; `state` as it reports, `expected` as its modules and conditions give it."""
+
+    ref: ObjectRef
+    channel: str
+    state: str
+    expected: State
+    deleting: bool
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything the first screen shows; `taken_at` is when the snapshot was made."""
+
+    cluster: str
+    kyma: KymaSummary | None
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+    taken_at: float = 0.0
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Every channel of any module: regular, fast and experimental first, in that order."""
+        known = ("regular", "fast", "experimental")
+        found = {channel for row in self.rows for channel in row.channels}
+        return tuple(sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name)))
+
+    def row(self, name: str) -> Row | None:
+        """The row of a module."""
+        return next((row for row in self.rows if row.name == name), None)

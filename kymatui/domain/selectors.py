@@ -1,0 +1,89 @@
+"""Label selectors as Kubernetes evaluates them (`matchLabels` and `matchExpressions`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.reading import Reader
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_PREFIX = re.compile(r"(?=.{1,253}/)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*/")
+_Labels = Mapping[str, str]
+_Matcher = Callable[[_Labels, str, tuple[str, ...]], bool]
+
+_OPERATORS: dict[str, tuple[bool, _Matcher]] = {
+    "In": (True, lambda labels, key, values: key in labels and labels[key] in values),
+    "NotIn": (True, lambda labels, key, values: key not in labels or labels[key] not in values),
+    "Exists": (False, lambda labels, key, values: key in labels),
+    "DoesNotExist": (False, lambda labels, key, values: key not in labels),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet it."""
+        return _OPERATORS[self.operator][1](labels, self.key, self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All requirements must be met; with none it is empty, and matches everything to Kubernetes."""
+
+    requirements: tuple[Requirement, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return not self.requirements
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet every requirement."""
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSelector:
+    """A selector that Kubernetes refuses to read, with the reason."""
+
+    reason: str
+
+
+def read_selector(raw: Mapping[str, Any]) -> Selector | InvalidSelector:
+    """Reads a LabelSelector."""
+    reader = Reader(raw)
+    requirements = [Requirement(key, "In", (value,)) for key, value in sorted(reader.labels("matchLabels").items())]
+    for entry in reader.children("matchExpressions"):
+        requirements.append(Requirement(entry.text("key"), entry.text("operator"), entry.texts("values")))
+    if reader.flaws:
+        return InvalidSelector(str(reader.flaws[0]))
+    for requirement in requirements:
+        if reason := _invalid(requirement):
+            return InvalidSelector(reason)
+    return Selector(tuple(requirements))
+
+
+def _invalid(requirement: Requirement) -> str:
+    if requirement.operator not in _OPERATORS:
+        return f"{requirement.operator!r} is not a label selector operator"
+    prefix = _PREFIX.match(requirement.key)
+    if not _NAME.fullmatch(requirement.key[prefix.end() :] if prefix else requirement.key):
+        return f"{requirement.key!r} is not a label key"
+    wants_values = _OPERATORS[requirement.operator][0]
+    if wants_values and not requirement.values:
+        return f"{requirement.operator} on {requirement.key} needs values"
+    if not wants_values and requirement.values:
+        return f"{requirement.operator} on {requirement.key} takes no values"
+    for value in requirement.values:
+        if value and not _NAME.fullmatch(value):
+            return f"{value!r} is not a label value"
+    return ""
