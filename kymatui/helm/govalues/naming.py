@@ -20,8 +20,25 @@ _UNDERLYING: Final[dict[str, str]] = {
     "json.Number": "string",
 }
 _BASIC: Final = frozenset(
-    "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr float32 float64 "
-    "complex64 complex128".split()
+    [
+        "bool",
+        "string",
+        "int",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uintptr",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ]
 )
 
 

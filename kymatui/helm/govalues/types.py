@@ -52,6 +52,9 @@ class Invalid:
     def __repr__(self) -> str:
         return "INVALID"
 
+    def __bool__(self) -> bool:
+        return False
+
     def __reduce__(self) -> str:
         return "INVALID"
 
@@ -199,6 +202,9 @@ class Object:
     go_fields: ClassVar[tuple[str, ...]] = ()
     go_methods: ClassVar[Mapping[str, Function]] = {}
 
+    def __bool__(self) -> bool:
+        return True
+
     def read_field(self, name: str) -> Any:
         """The value of a field that is in `go_fields`."""
         raise KeyError(name)
@@ -213,6 +219,9 @@ class NilPointer:
 
     def __init__(self, go_type: str) -> None:
         self.go_type = go_type
+
+    def __bool__(self) -> bool:
+        return False
 
 
 PLAIN: Final[Mapping[type, tuple[str, str]]] = {

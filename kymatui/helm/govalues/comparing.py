@@ -1,0 +1,114 @@
+"""Equality and order: text/template's eq and lt, and reflect.DeepEqual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.text import is_valid, to_bytes
+from kymatui.helm.govalues.types import INVALID, FunctionError, NilPointer, TypedList, TypedMap, go_type, kind
+
+BAD_COMPARISON: Final = "invalid type for comparison"
+
+_BASIC: Final[Mapping[str, str]] = {
+    "bool": "bool",
+    "string": "string",
+    **dict.fromkeys(("int", "int8", "int16", "int32", "int64"), "int"),
+    **dict.fromkeys(("uint", "uint8", "uint16", "uint32", "uint64", "uintptr"), "uint"),
+    **dict.fromkeys(("float32", "float64"), "float"),
+    **dict.fromkeys(("complex64", "complex128"), "complex"),
+}
+_SCALARS: Final = frozenset({bool, int, float, str})
+_NILLABLE: Final = frozenset({"map", "slice", "ptr", "func", "interface"})
+
+
+def is_nil(value: Any) -> bool:
+    """Whether a value is nil: of an interface, or a nil map, slice or pointer."""
+    if value is None or value is INVALID or isinstance(value, NilPointer):
+        return True
+    return isinstance(value, (TypedList, TypedMap)) and value.is_nil
+
+
+def equal(first: Any, second: Any) -> bool:
+    """`eq` of two values; FunctionError where Go's eq refuses the pair."""
+    cls = first.__class__
+    if cls is second.__class__ and cls in _SCALARS:
+        return bool(first == second)
+    one, two = _BASIC.get(kind(first)), _BASIC.get(kind(second))
+    if one != two:
+        return _equal_kinds(first, second, one, two)
+    if one is not None:
+        return bool(first == second)
+    return _equal_others(first, second)
+
+
+def _equal_kinds(first: Any, second: Any, one: str | None, two: str | None) -> bool:
+    if {one, two} == {"int", "uint"}:
+        return int(first) == int(second)
+    if _valid(first) and _valid(second):
+        raise FunctionError(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
+    return False
+
+
+def _valid(value: Any) -> bool:
+    return value is not None and value is not INVALID
+
+
+def _equal_others(first: Any, second: Any) -> bool:
+    one, two = kind(first), kind(second)
+    if one != two and "invalid" not in (one, two):
+        raise FunctionError(
+            f"non-comparable types {_shown(first)}: {go_type(first)}, {go_type(second)}: {format_value(second)}"
+        )
+    if is_nil(first) or is_nil(second):
+        return is_nil(first) == is_nil(second)
+    if kind(second) in {"map", "slice", "func"}:
+        raise FunctionError(f"non-comparable type {_shown(second)}: {go_type(second)}")
+    return first is second or bool(type(first) is type(second) and kind(first) == "struct" and first == second)
+
+
+def _shown(value: Any) -> str:
+    """A reflect.Value under %s: fmt prints what it holds, with every part under %s."""
+    from kymatui.helm.govalues.printf import sprintf
+
+    return sprintf("%s", value)
+
+
+def less(first: Any, second: Any) -> bool:
+    """`lt` of two values; FunctionError where Go's lt refuses the pair."""
+    one, two = _BASIC.get(kind(first)), _BASIC.get(kind(second))
+    if one is None or two is None:
+        raise FunctionError(BAD_COMPARISON)
+    if one != two:
+        if {one, two} != {"int", "uint"}:
+            raise FunctionError(f"incompatible types for comparison: {go_type(first)} and {go_type(second)}")
+        return int(first) < int(second)
+    if one in ("bool", "complex"):
+        raise FunctionError(BAD_COMPARISON)
+    if one == "string" and not (is_valid(first) and is_valid(second)):
+        return to_bytes(first) < to_bytes(second)
+    return bool(first < second)
+
+
+def deep_equal(first: Any, second: Any) -> bool:
+    """reflect.DeepEqual: the same types and the same values all the way down."""
+    if type(first) is not type(second):
+        return not _valid(first) and not _valid(second)
+    if isinstance(first, dict):
+        return _same_header(first, second) and _equal_maps(first, second)
+    if isinstance(first, list):
+        return (
+            _same_header(first, second)
+            and len(first) == len(second)
+            and all(deep_equal(a, b) for a, b in zip(first, second, strict=True))
+        )
+    return first is second or bool(first == second)
+
+
+def _same_header(first: Any, second: Any) -> bool:
+    return go_type(first) == go_type(second) and is_nil(first) == is_nil(second)
+
+
+def _equal_maps(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
+    return first.keys() == second.keys() and all(deep_equal(value, second[key]) for key, value in first.items())

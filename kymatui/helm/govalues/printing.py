@@ -1,0 +1,93 @@
+"""Go's default format (%v) of any value, and Sprint and Sprintln."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.govalues.ordering import sorted_keys
+from kymatui.helm.govalues.types import INVALID, Float32, NilPointer, Object, TypedList, kind
+
+
+def format_value(value: Any) -> str:
+    """What %v prints: `map[a:1 b:[x y]]`, `<nil>`, `1e+06`."""
+    cls = value.__class__
+    if cls is str:
+        return str(value)
+    if cls is bool:
+        return "true" if value else "false"
+    if cls is int:
+        return str(value)
+    if cls is float:
+        return format_float(value)
+    if cls is list:
+        return "[" + " ".join([format_value(item) for item in value]) + "]"
+    if cls is dict:
+        return format_map(value)
+    return _format_other(value)
+
+
+def format_map(value: dict[Any, Any]) -> str:
+    """A map with its keys in Go's order."""
+    return "map[" + " ".join([f"{format_value(k)}:{format_value(value[k])}" for k in sorted_keys(value)]) + "]"
+
+
+def _format_other(value: Any) -> str:
+    if value is None or value is INVALID or isinstance(value, NilPointer):
+        return "<nil>"
+    if (text := stringer(value)) is not None:
+        return text
+    if isinstance(value, dict):
+        return format_map(value)
+    if isinstance(value, TypedList):
+        return "[" + " ".join([format_value(item) for item in value]) + "]"
+    if isinstance(value, Object):
+        return format_struct(value, 0)
+    if isinstance(value, Float32):
+        return format_float(value, bits=32)
+    if isinstance(value, complex):
+        imaginary = format_float(value.imag)
+        return f"({format_float(value.real)}{'' if imaginary[0] in '+-' else '+'}{imaginary}i)"
+    if isinstance(value, int):
+        return str(int(value))
+    return str.__str__(value) if isinstance(value, str) else f"?{kind(value)}?"
+
+
+def stringer(value: Any) -> str | None:
+    """The text of a value whose Go type has String() or Error(), else None."""
+    method = getattr(type(value), "go_string", None)
+    return None if method is None else str(method(value))
+
+
+def format_struct(value: Object, depth: int) -> str:
+    """A struct's fields in braces, a pointer to one with & before it."""
+    if value.go_kind == "ptr" and depth:
+        return "0xc000000000"
+    fields = " ".join([_format_field(value.read_field(name)) for name in value.go_fields])
+    return ("&{" if value.go_kind == "ptr" else "{") + fields + "}"
+
+
+def _format_field(value: Any) -> str:
+    if isinstance(value, Object) and stringer(value) is None:
+        return format_struct(value, 1)
+    return format_value(value)
+
+
+def sprint(*values: Any) -> str:
+    """fmt.Sprint: spaces between operands where neither is a string."""
+    if len(values) == 1:
+        return format_value(values[0])
+    pieces: list[str] = []
+    after_string = True
+    for value in values:
+        is_string = isinstance(value, str)
+        if not (is_string or after_string):
+            pieces.append(" ")
+        pieces.append(format_value(value))
+        after_string = is_string
+    return "".join(pieces)
+
+
+def sprintln(*values: Any) -> str:
+    """fmt.Sprintln: spaces between all operands, and a newline."""
+    return " ".join([format_value(value) for value in values]) + "\n"

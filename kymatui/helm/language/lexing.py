@@ -1,0 +1,276 @@
+"""From a template's text to tokens, as text/template/parse/lex.go cuts it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final, NamedTuple
+
+from kymatui.helm.govalues.quoting import is_print, quote
+from kymatui.helm.language.nodes import SPACES
+
+KEYWORDS: Final = frozenset(
+    {"block", "break", "continue", "define", "else", "end", "if", "range", "nil", "template", "with"}
+)
+
+
+class Token(NamedTuple):
+    """`kind` is one of the words below, or a keyword itself; `line` is where the token starts, from 1.
+
+    error bool char character complex = := eof field identifier {{ ( number | raw }} ) space string text variable .
+    """
+
+    kind: str
+    position: int
+    value: str
+    line: int
+
+    def shown(self) -> str:
+        """The token as errors quote it."""
+        if self.kind == "eof":
+            return "EOF"
+        if self.kind == "error":
+            return self.value
+        if self.kind in KEYWORDS or self.kind == ".":
+            return f"<{self.value}>"
+        return quote(self.value[:10]) + "..." if len(self.value.encode("utf-8", "replace")) > 10 else quote(self.value)
+
+
+_WORD: Final = re.compile(r"\w*")
+_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?"
+    r"|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?"
+    r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?"
+)
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
+_CHARACTER: Final = re.compile(r"'(?:[^'\\\n]|\\[^\n])*'")
+_TERMINATORS: Final = frozenset(" \t\r\n.,|:)(")
+_OPERATORS: Final = {"=": "=", "|": "|"}
+
+
+def tokenize(source: str) -> list[Token]:
+    """All tokens of a template; the last is "eof" or "error" (whose value is the text of the error)."""
+    return _Lexer(source).run()
+
+
+def show_rune(char: str) -> str:
+    """%#U: U+0041 'A'"""
+    code = 0xFFFD if "\udc80" <= char <= "\udcff" else ord(char)
+    return f"U+{code:04X}" + (f" '{chr(code)}'" if is_print(chr(code)) else "")
+
+
+def _is_alphanumeric(char: str) -> bool:
+    return char == "_" or unicodedata.category(char) in {"Lu", "Ll", "Lt", "Lm", "Lo", "Nd"}
+
+
+class _LexError(Exception):
+    """Carries where the token that fails began, and the text."""
+
+    def __init__(self, position: int, text: str) -> None:
+        super().__init__(text)
+        self.position = position
+
+
+class _Lexer:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.position = 0
+        self.line = 1
+        self.counted = 0
+        self.depth = 0
+        self.tokens: list[Token] = []
+
+    def run(self) -> list[Token]:
+        try:
+            while self._text():
+                self._action()
+        except _LexError as error:
+            self._advance_lines(error.position)
+            self.tokens.append(Token("error", error.position, str(error), self.line))
+            return self.tokens
+        self._emit("eof", len(self.source), len(self.source))
+        return self.tokens
+
+    def _advance_lines(self, position: int) -> None:
+        if position > self.counted:
+            self.line += self.source.count("\n", self.counted, position)
+            self.counted = position
+
+    def _emit(self, kind: str, start: int, end: int) -> None:
+        self._advance_lines(start)
+        self.tokens.append(Token(kind, start, self.source[start:end], self.line))
+        self.position = end
+
+    def _text(self) -> bool:
+        """Text up to the next action's left delimiter, comments passed over; False at the end."""
+        source = self.source
+        while True:
+            start = self.position
+            found = source.find("{{", start)
+            if found < 0:
+                if start < len(source):
+                    self._emit("text", start, len(source))
+                return False
+            trims = source[found + 2 : found + 3] == "-" and source[found + 3 : found + 4] in tuple(SPACES)
+            end = len(source[start:found].rstrip(SPACES)) + start if trims else found
+            if end > start:
+                self._emit("text", start, end)
+            inner = found + (4 if trims else 2)
+            if source.startswith("/*", inner):
+                self._comment(inner)
+                continue
+            self._emit("{{", found, found + 2)
+            self.position = inner
+            self.depth = 0
+            return True
+
+    def _comment(self, start: int) -> None:
+        end = self.source.find("*/", start + 2)
+        if end < 0:
+            raise _LexError(start, "unclosed comment")
+        self.position = end + 2
+        if not self._right_delimiter():
+            raise _LexError(start, "comment ends before closing delimiter")
+        self._close()
+
+    def _right_delimiter(self) -> bool:
+        source, position = self.source, self.position
+        if source.startswith("}}", position):
+            return True
+        return source.startswith("-}}", position + 1) and source[position] in SPACES
+
+    def _close(self) -> int:
+        """Passes the right delimiter and the space that it trims; where the delimiter itself began."""
+        trims = not self.source.startswith("}}", self.position)
+        start = self.position + (2 if trims else 0)
+        self.position = start + 2
+        if trims and (space := _SPACE.match(self.source, self.position)):
+            self.position = space.end()
+        return start
+
+    def _action(self) -> None:
+        """The tokens up to the right delimiter, and that."""
+        while not self._right_delimiter():
+            self._inside()
+        if self.depth:
+            raise _LexError(self.position, "unclosed left paren")
+        start = self._close()
+        position = self.position
+        self._emit("}}", start, start + 2)
+        self.position = position
+
+    def _inside(self) -> None:
+        source, start = self.source, self.position
+        if start >= len(source):
+            raise _LexError(start, "unclosed action")
+        char = source[start]
+        if char in SPACES:
+            self._space(start)
+        elif char == "." and not "0" <= source[start + 1 : start + 2] <= "9":
+            self._name(start, "field", ".")
+        elif char == "$":
+            self._name(start, "variable", "variable")
+        elif char == "_" or (char.isalnum() and not "0" <= char <= "9" and _is_alphanumeric(char)):
+            self._identifier(start)
+        elif char == '"':
+            self._quoted(start, _STRING, "string", "unterminated quoted string")
+        elif char == "'":
+            self._quoted(start, _CHARACTER, "character", "unterminated character constant")
+        elif char == "`":
+            self._raw(start)
+        elif char in "+-.0123456789":
+            self._number(start)
+        else:
+            self._operator(start, char)
+
+    def _space(self, start: int) -> None:
+        found = _SPACE.match(self.source, start)
+        end = found.end() if found else start + 1
+        if self.source.startswith("-}}", end):
+            # The last space belongs to the delimiter.
+            end -= 1
+        if end > start:
+            self._emit("space", start, end)
+
+    def _operator(self, start: int, char: str) -> None:
+        if char in "=|":
+            self._emit(char, start, start + 1)
+        elif char == ":":
+            if not self.source.startswith("=", start + 1):
+                raise _LexError(start, "expected :=")
+            self._emit(":=", start, start + 2)
+        elif char == "(":
+            self.depth += 1
+            self._emit("(", start, start + 1)
+        elif char == ")":
+            self.depth -= 1
+            if self.depth < 0:
+                raise _LexError(start, "unexpected right paren")
+            self._emit(")", start, start + 1)
+        elif " " <= char <= "~":
+            self._emit("char", start, start + 1)
+        else:
+            raise _LexError(start, f"unrecognized character in action: {show_rune(char)}")
+
+    def _word_end(self, position: int) -> int:
+        found = _WORD.match(self.source, position)
+        end = found.end() if found else position
+        if self.source[position:end].isascii():
+            return end
+        while position < end and _is_alphanumeric(self.source[position]):
+            position += 1
+        return position
+
+    def _at_terminator(self, position: int) -> bool:
+        following = self.source[position : position + 1]
+        return not following or following in _TERMINATORS or self.source.startswith("}}", position)
+
+    def _name(self, start: int, kind: str, alone: str) -> None:
+        if self._at_terminator(start + 1):
+            self._emit(alone, start, start + 1)
+            return
+        end = self._word_end(start + 1)
+        self._check_end(start, end)
+        self._emit(kind, start, end)
+
+    def _check_end(self, start: int, end: int) -> None:
+        if not self._at_terminator(end):
+            raise _LexError(start, f"bad character {show_rune(self.source[end])}")
+
+    def _identifier(self, start: int) -> None:
+        end = self._word_end(start)
+        self._check_end(start, end)
+        word = self.source[start:end]
+        kind = word if word in KEYWORDS else "bool" if word in ("true", "false") else "identifier"
+        self._emit(kind, start, end)
+
+    def _quoted(self, start: int, pattern: re.Pattern[str], kind: str, failure: str) -> None:
+        found = pattern.match(self.source, start)
+        if not found:
+            raise _LexError(start, failure)
+        self._emit(kind, start, found.end())
+
+    def _raw(self, start: int) -> None:
+        end = self.source.find("`", start + 1)
+        if end < 0:
+            raise _LexError(start, "unterminated raw quoted string")
+        self._emit("raw", start, end + 1)
+
+    def _number(self, start: int) -> None:
+        end = self._scan_number(start, start)
+        if self.source[end : end + 1] not in ("+", "-"):
+            self._emit("number", start, end)
+            return
+        end = self._scan_number(start, end)
+        if self.source[end - 1] != "i":
+            raise _LexError(start, f"bad number syntax: {quote(self.source[start:end])}")
+        self._emit("complex", start, end)
+
+    def _scan_number(self, start: int, position: int) -> int:
+        found = _NUMBER.match(self.source, position)
+        end = found.end() if found else position
+        following = self.source[end : end + 1]
+        if following and _is_alphanumeric(following):
+            raise _LexError(start, f"bad number syntax: {quote(self.source[start : end + 1])}")
+        return end
