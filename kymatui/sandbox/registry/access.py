@@ -134,7 +134,7 @@ class Access:
     # -- requests
 
     def require(self, authorization: str | None, scope: Scope | None, realm: str) -> None:
-        """Lets the request pass, or raises UNAUTHORIZED with the challenge, or DENIED for a known user without the right.
+        """Lets the request pass, or raises UNAUTHORIZED with the challenge, or DENIED for a user without the right.
 
         `scope` None asks for no more than to be known (`GET /v2/`).
         """
