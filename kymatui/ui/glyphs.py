@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
-UNICODE: Mapping[str, str] = {
-    "ready": "●",
-    "processing": "◐",
-    "warning": "▲",
-    "error": "✖",
-    "deleting": "◌",
-    "unmanaged": "○",
-    "muted": "·",
-}
+UNICODE: Mapping[str, str] = MappingProxyType(
+    {
+        "ready": "●",
+        "processing": "◐",
+        "warning": "▲",
+        "error": "✖",
+        "deleting": "◌",
+        "unmanaged": "○",
+        "muted": "·",
+    }
+)
 
-ASCII: Mapping[str, str] = {
-    "ready": "*",
-    "processing": "~",
-    "warning": "!",
-    "error": "x",
-    "deleting": "-",
-    "unmanaged": "o",
-    "muted": ".",
-}
+ASCII: Mapping[str, str] = MappingProxyType(
+    {
+        "ready": "*",
+        "processing": "~",
+        "warning": "!",
+        "error": "x",
+        "deleting": "-",
+        "unmanaged": "o",
+        "muted": ".",
+    }
+)
 
 
 def signed(tone: str, word: str, *, ascii_only: bool = False) -> str:

@@ -27,12 +27,12 @@ def test_the_highest_priority_number_folds_first() -> None:
 
 
 def test_columns_of_priority_0_stay_and_shrink() -> None:
-    sizes = dict((column.id, size) for column, size in fit_columns([NAME, STATE, NEWEST, AGE], 20))
+    sizes = {column.id: size for column, size in fit_columns([NAME, STATE, NEWEST, AGE], 20)}
     assert sizes == {"name": 9, "state": 9}
 
 
 def test_what_is_left_over_goes_to_the_flexible_column() -> None:
-    sizes = dict((column.id, size) for column, size in fit_columns([NAME, STATE], 100))
+    sizes = {column.id: size for column, size in fit_columns([NAME, STATE], 100)}
     assert sizes == {"name": 100 - GAP - 14, "state": 14}
 
 

@@ -18,7 +18,7 @@ class Connection:
 
 
 def describe(feeds: Mapping[str, Feed], now: float) -> Connection:
-    """The worst that matters: stale before loading before live; forbidden and absent kinds are problems, not staleness."""
+    """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale."""
     states = [feed.state for feed in feeds.values()]
     if not states:
         return Connection("connecting", "processing")

@@ -37,6 +37,13 @@ def key_name(key: str) -> str:
     return NAMES.get(key) or key.replace("ctrl+", "ctrl-").replace("shift+", "shift-")
 
 
+def joined(names: list[str]) -> str:
+    """`j, down`; a run of digits becomes `0 … 9`."""
+    if len(names) > 2 and all(name.isdigit() for name in names):
+        return f"{min(names)} … {max(names)}"
+    return ", ".join(names)
+
+
 def group_of(binding_id: str | None, screen: str) -> str:
     prefix = (binding_id or "").partition(".")[0]
     return GROUPS.get(prefix, screen)

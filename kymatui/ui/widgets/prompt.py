@@ -21,8 +21,8 @@ class Prompt(Horizontal):
     """Hidden until opened; a filter acts while it is typed, a command when it is sent."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", show=False, id="prompt.cancel"),
-        Binding("tab", "complete", "Complete", show=False, id="prompt.complete", priority=True),
+        Binding("escape", "cancel", "Clear", id="prompt.cancel"),
+        Binding("tab", "complete", "Complete", id="prompt.complete", priority=True),
     ]
 
     class Changed(Message):

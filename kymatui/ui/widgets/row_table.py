@@ -244,12 +244,9 @@ class RowTable(ScrollView, can_focus=True):
         return self.rich_style
 
     def _tone(self, tone: str, under_cursor: bool) -> Style:
-        style = self.get_component_rich_style(f"row-table--{tone}", partial=True)
-        return (
-            Style(bold=style.bold, underline=style.underline)
-            if under_cursor
-            else style.without_color + Style(color=style.color)
-        )
+        """Colour and weight of a tone; under the cursor the weight alone, as colours would not stand out there."""
+        style = self.get_component_rich_style(f"row-table--{tone}")
+        return Style(bold=style.bold) if under_cursor else Style(color=style.color, bold=style.bold)
 
     def _refresh_row(self, index: int) -> None:
         y = index + 1 - round(self.scroll_offset.y)

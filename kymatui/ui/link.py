@@ -1,0 +1,94 @@
+"""The screen's connection to one cluster: a thread that turns snapshots into catalogs and hands them to the mailbox.
+
+Nothing of the Kubernetes client is imported before the first paint: `connect` is called in the thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kymatui.domain.snapshots import Snapshot
+from kymatui.errors import KymatuiError
+from kymatui.ui.mailbox import Mailbox
+
+CATALOG = "catalog"
+FAILURE = "failure"
+
+
+class Session(Protocol):
+    """What a connection offers to a front end."""
+
+    def start(self, on_change: Callable[[], None]) -> None: ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    def retry(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look at the cluster: what was observed, and what the domain makes of it."""
+
+    snapshot: Snapshot
+    catalog: object
+
+
+class ClusterLink:
+    """Owns the session and its thread; `close` returns at once, the thread ends by itself."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Session],
+        read: Callable[[Snapshot], object],
+        mailbox: Mailbox,
+        *,
+        pause: float = 0.1,
+    ) -> None:
+        self._connect = connect
+        self._read = read
+        self._mailbox = mailbox
+        self._pause = pause
+        self._changed = threading.Event()
+        self._closed = threading.Event()
+        self._session: Session | None = None
+        self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def retry(self) -> None:
+        """Asks the server again now instead of after the back-off."""
+        if self._session is not None:
+            threading.Thread(target=self._session.retry, name="cluster-retry", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._changed.set()
+
+    def _run(self) -> None:
+        try:
+            self._session = self._connect()
+            self._session.start(self._changed.set)
+            self._follow(self._session)
+        except KymatuiError as error:
+            self._mailbox.put(FAILURE, error)
+        finally:
+            if self._session is not None:
+                self._session.close()
+
+    def _follow(self, session: Session) -> None:
+        """A burst of changes is read once: whoever sets the event within the pause is served by the next look."""
+        while not self._closed.is_set():
+            self._changed.clear()
+            snapshot = session.snapshot()
+            self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
+            self._changed.wait()
+            if self._closed.is_set():
+                return
+            time.sleep(self._pause)

@@ -1,0 +1,257 @@
+"""The catalog in words: one table row a module, the views by channel, sorting, and the line that says why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.domain.drift import DriftKind
+from kymatui.domain.presence import Presence
+from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.rows import Catalog, Origin
+from kymatui.domain.rows import Row as Module
+from kymatui.domain.states import State, StateSource, severity
+from kymatui.domain.versions import parse
+from kymatui.ui.glyphs import UNICODE
+from kymatui.ui.presenters.connection import span
+from kymatui.ui.presenters.filtering import Filter
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_table import Cell, Row
+
+COLUMNS = (
+    Column("name", "NAME", 18, flex=3),
+    Column("source", "SRC", 5, priority=4),
+    Column("channel", "CHANNEL", 12, priority=1),
+    Column("installed", "INSTALLED", 9),
+    Column("desired", "DESIRED", 8),
+    Column("newest", "NEWEST", 8, priority=3),
+    Column("drift", "DRIFT", 15, flex=1),
+    Column("state", "STATE", 15, flex=1),
+    Column("checks", "CHECKS", 7, priority=2),
+    Column("age", "AGE", 3, priority=5, right=True),
+)
+
+TONES: Mapping[State, str] = {
+    State.READY: "ready",
+    State.PROCESSING: "processing",
+    State.WARNING: "warning",
+    State.ERROR: "error",
+    State.DELETING: "deleting",
+    State.UNMANAGED: "unmanaged",
+    State.NOT_INSTALLED: "muted",
+    State.UNKNOWN: "muted",
+}
+
+_PRESENCE_WORDS: Mapping[Presence, str] = {
+    Presence.NOT_CONFIGURED: "unconfigured",
+    Presence.ORPHAN: "orphan",
+    Presence.CONFLICT: "managed twice",
+}
+
+_ORIGINS = {Origin.KYMA: "kyma", Origin.COMMUNITY: "comm."}
+
+ABSENT = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a number key shows; `channel` is "" for the views that are no channel."""
+
+    key: str
+    label: str
+    channel: str = ""
+    origin: Origin | None = None
+
+    def shows(self, module: Module) -> bool:
+        if self.origin is not None:
+            return module.origin is self.origin
+        return not self.channel or self.channel in module.channels
+
+
+ALL = View("0", "all")
+
+
+def views(catalog: Catalog | None) -> tuple[View, ...]:
+    """All modules, then a view a channel, then the community's."""
+    found = [ALL]
+    for channel in catalog.channels if catalog else ():
+        found.append(View(str(len(found)), channel, channel))
+    if catalog and any(row.origin is Origin.COMMUNITY for row in catalog.rows):
+        found.append(View(str(len(found)), "community", origin=Origin.COMMUNITY))
+    return tuple(found[:10])
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """By which column, and which way."""
+
+    column: str = "name"
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How cells are written: the glyphs, and the moment that ages are counted from."""
+
+    now: float
+    glyphs: Mapping[str, str] = field(default_factory=lambda: UNICODE)
+    stale: bool = False
+
+
+def table_rows(
+    catalog: Catalog, view: View, wanted: Filter, sort: Sort, words: Words, *, only_problems: bool = False
+) -> list[Row]:
+    """The rows of a view, filtered and sorted."""
+    chosen = [
+        (module, row)
+        for module in catalog.rows
+        if view.shows(module) and (module.has_problem or not only_problems)
+        for row in [table_row(module, view, words)]
+        if wanted.accepts(_line(row), {})
+    ]
+    chosen.sort(key=lambda pair: pair[0].name)
+    chosen.sort(key=lambda pair: _SORT_KEYS[sort.column](pair[0]), reverse=sort.descending)
+    return [row for _, row in chosen]
+
+
+def table_row(module: Module, view: View, words: Words) -> Row:
+    """One module as cells; in a channel's view `desired` is that channel's version."""
+    desired = module.channels.get(view.channel, "") if view.channel else module.desired
+    cells = {
+        "name": Cell(plain(module.name), "strong"),
+        "source": Cell(_source(module), "muted"),
+        "channel": Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted"),
+        "installed": _version(module.installed),
+        "desired": _version(desired),
+        "newest": Cell(plain(module.newest) or ABSENT, "muted"),
+        "drift": drift_cell(module),
+        "state": state_cell(module, words.glyphs),
+        "checks": Cell(*_checks(module)),
+        "age": Cell(age(module, words.now), "muted"),
+    }
+    return Row(module.name, cells, dim=words.stale)
+
+
+def _line(row: Row) -> str:
+    return "  ".join(cell.text for cell in row.cells.values())
+
+
+def _source(module: Module) -> str:
+    tags = ("mand.", module.mandatory), ("beta", module.beta), ("int.", module.internal)
+    return next((word for word, holds in tags if holds), _ORIGINS[module.origin])
+
+
+def _version(text: str) -> Cell:
+    return Cell(plain(text)) if text else Cell(ABSENT, "muted")
+
+
+def age(module: Module, now: float) -> str:
+    seconds = module.age(now)
+    return "" if seconds is None else span(seconds)
+
+
+def state_cell(module: Module, glyphs: Mapping[str, str]) -> Cell:
+    """The state with its sign; what is there only in part is said before what it reports."""
+    tone = TONES[module.state]
+    word = _PRESENCE_WORDS.get(module.presence)
+    if word is not None:
+        tone = "warning" if module.presence is not Presence.NOT_CONFIGURED else "muted"
+    elif module.presence is Presence.DELETING:
+        word, tone = str(State.DELETING), "deleting"
+    elif module.state is State.NOT_INSTALLED:
+        word = "not installed"
+    return Cell(f"{glyphs.get(tone, '')} {word or plain(str(module.state))}".strip(), tone)
+
+
+def drift_cell(module: Module) -> Cell:
+    """Words, not arrows: `1 minor behind`."""
+    drift = module.drift
+    far = f"{drift.distance} " if drift.distance else ""
+    match drift.kind:
+        case DriftKind.IN_SYNC:
+            return Cell("in step", "muted")
+        case DriftKind.BEHIND:
+            return Cell(f"{far}behind", "warning")
+        case DriftKind.AHEAD:
+            return Cell(f"{far}ahead", "accent")
+        case DriftKind.CHANNEL_SKEW:
+            return Cell("held back", "warning")
+        case DriftKind.PENDING_MAINTENANCE:
+            return Cell(_window(drift.window.begin if drift.window else 0), "processing")
+        case DriftKind.ROLLING_OUT:
+            return Cell("rolling out", "processing")
+        case DriftKind.UNKNOWN:
+            return Cell("unknown", "muted")
+    return Cell(ABSENT, "muted")
+
+
+def _window(begin: float) -> str:
+    """Weekday and time in UTC, as maintenance windows are announced."""
+    return time.strftime("waits %a %H:%M", time.gmtime(begin)) if begin else "waits window"
+
+
+def _checks(module: Module) -> tuple[str, str]:
+    """Which source decided: `3/4` rules, `mgr ok`, the resource's own `status`."""
+    evaluation = module.evaluation
+    if evaluation is not None and evaluation.rules and module.state_source is StateSource.RULES:
+        differs = any(checked.differs for checked in module.checked)
+        return f"{evaluation.matched}/{len(evaluation.rules)}{' ≠' if differs else ''}", "warning" if differs else ""
+    if module.state_source is StateSource.MANAGER:
+        ready = module.readiness is not None and module.state is State.READY
+        return ("mgr ok", "muted") if ready else ("manager", "")
+    if module.state_source is StateSource.STATUS:
+        return "status", "muted"
+    return ABSENT, "muted"
+
+
+def _by_version(text: str) -> tuple[Any, ...]:
+    version = parse(text) if text else None
+    return (version is not None, version) if version is not None else (False, 0)
+
+
+def _version_key(read: Callable[[Module], str]) -> Callable[[Module], Any]:
+    return lambda module: _by_version(read(module))
+
+
+_DRIFT_ORDER = tuple(DriftKind)
+
+_SORT_KEYS: Mapping[str, Callable[[Module], Any]] = {
+    "name": lambda module: module.name,
+    "source": _source,
+    "channel": lambda module: module.channel,
+    "installed": _version_key(lambda module: module.installed),
+    "desired": _version_key(lambda module: module.desired),
+    "newest": _version_key(lambda module: module.newest),
+    "drift": lambda module: (not module.drift.is_drift, _DRIFT_ORDER.index(module.drift.kind)),
+    "state": lambda module: severity(module.state),
+    "checks": lambda module: _checks(module)[0],
+    "age": lambda module: -(module.created or 0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The line under the table: what is wrong with the module under the cursor, and who must act."""
+
+    text: str
+    actor: str
+    tone: str
+
+
+def why(module: Module | None) -> Why:
+    if module is None:
+        return Why("", "", "muted")
+    tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
+    actor = module.reason.actor
+    who = "" if actor is Actor.NOBODY else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
+    return Why(plain(module.reason.text), who, tones[Severity(module.reason.severity)])
+
+
+def problem_lines(catalog: Catalog, failed: Iterable[str] = ()) -> Sequence[str]:
+    """Everything that is wrong besides the rows, worst first; for the problems list."""
+    order = tuple(Severity)
+    found = sorted(catalog.problems, key=lambda problem: order.index(Severity(problem.severity)))
+    return [*failed, *(plain(f"{p.module or p.object}: {p.message}".lstrip(": ")) for p in found)]

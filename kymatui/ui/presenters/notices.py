@@ -1,0 +1,61 @@
+"""What stands where the table would be: loading, nothing there, nothing matches, not allowed, no connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kymatui.domain.rows import Catalog
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.errors import KymatuiError
+from kymatui.ui.text import plain
+
+GROUP = "operator.kyma-project.io"
+CATALOG_KINDS = ("moduletemplates", "modulereleasemetas", "kymas")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A title, what it means, and what can be done."""
+
+    title: str
+    body: str = ""
+    hint: str = ""
+    tone: str = "muted"
+
+
+def notice(
+    snapshot: Snapshot | None, catalog: Catalog | None, failure: KymatuiError | None, *, shown: int, filtered: bool
+) -> Notice | None:
+    """None where there are rows to show."""
+    if failure is not None:
+        return Notice("No connection", plain(str(failure)), plain(failure.hint), "error")
+    if shown:
+        return None
+    if catalog is not None and catalog.rows and filtered:
+        return Notice("Nothing matches", f"{len(catalog.rows)} modules are hidden by the filter.", "esc clears it")
+    if snapshot is None or catalog is None:
+        return Notice("Connecting …", tone="processing")
+    return _empty(snapshot, [snapshot.feeds.get(f"{kind}.{GROUP}", Feed(FeedState.SYNCING)) for kind in CATALOG_KINDS])
+
+
+def _empty(snapshot: Snapshot, feeds: list[Feed]) -> Notice:
+    states = [feed.state for feed in feeds]
+    done = sum(feed.state is not FeedState.SYNCING for feed in snapshot.feeds.values())
+    if FeedState.FAILED in states:
+        failed = next(feed for feed in feeds if feed.state is FeedState.FAILED)
+        return Notice("The cluster does not answer", plain(failed.message), "ctrl-r asks again", "error")
+    if FeedState.SYNCING in states:
+        return Notice("Loading …", f"{done} of {len(snapshot.feeds)} kinds", tone="processing")
+    if all(state is FeedState.ABSENT for state in states):
+        return Notice(
+            "No Kyma on this cluster",
+            f"It serves none of the kinds of {GROUP}.",
+            "look at another cluster with --context, or at the sandbox with `kymatui demo`",
+            "warning",
+        )
+    if FeedState.FORBIDDEN in states:
+        kinds = ", ".join(k for k, s in zip(CATALOG_KINDS, states, strict=True) if s is FeedState.FORBIDDEN)
+        return Notice(
+            "Not allowed to look", f"This user may not list {kinds}.", "ask for get, list and watch", "warning"
+        )
+    return Notice("No modules", "The catalog of this cluster is empty.")

@@ -1,0 +1,24 @@
+"""Tones as Textual styles, for text outside tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.content import Content
+
+STYLES: Mapping[str, str] = {
+    "ready": "$text-success",
+    "processing": "$text-accent",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "deleting": "$text-secondary",
+    "unmanaged": "$text-muted",
+    "muted": "$text-muted",
+    "accent": "$text-primary",
+}
+
+
+def toned(text: str, tone: str, *, bold: bool = False) -> Content:
+    """`text` is taken as it is: no markup is looked for in it."""
+    style = STYLES.get(tone, "")
+    return Content.styled(text, f"bold {style}".strip() if bold else style)

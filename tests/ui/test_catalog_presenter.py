@@ -1,0 +1,157 @@
+"""What the first screen writes into its cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.domain.drift import Drift, DriftKind
+from kymatui.domain.presence import Presence
+from kymatui.domain.problems import Actor, Reason, Severity
+from kymatui.domain.rows import Origin
+from kymatui.domain.states import State, StateSource
+from kymatui.domain.versions import Distance
+from kymatui.domain.windows import Window
+from kymatui.ui.glyphs import ASCII
+from kymatui.ui.presenters.catalog import ALL, Sort, View, Words, table_row, table_rows, views, why
+from kymatui.ui.presenters.filtering import parse_filter
+from tests.ui.modules import DAY, NOW, catalog, module
+
+WORDS = Words(NOW)
+
+
+def cell(column: str, view: View = ALL, words: Words = WORDS, **more: Any) -> tuple[str, str]:
+    found = table_row(module("istio", **more), view, words).cells[column]
+    return found.text, found.tone
+
+
+@pytest.mark.parametrize(
+    ("more", "text", "tone"),
+    [
+        ({"state": State.READY}, "● Ready", "ready"),
+        ({"state": State.WARNING}, "▲ Warning", "warning"),
+        ({"state": State.ERROR}, "✖ Error", "error"),
+        ({"state": State.NOT_INSTALLED, "presence": Presence.NOT_INSTALLED}, "· not installed", "muted"),
+        ({"state": State.READY, "presence": Presence.NOT_CONFIGURED}, "· unconfigured", "muted"),
+        ({"state": State.READY, "presence": Presence.ORPHAN}, "▲ orphan", "warning"),
+        ({"state": State.READY, "presence": Presence.CONFLICT}, "▲ managed twice", "warning"),
+        ({"state": State.WARNING, "presence": Presence.DELETING}, "◌ Deleting", "deleting"),
+    ],
+)
+def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str) -> None:
+    assert cell("state", **more) == (text, tone)
+
+
+def test_without_unicode_the_signs_are_ascii() -> None:
+    assert cell("state", words=Words(NOW, ASCII), state=State.ERROR) == ("x Error", "error")
+
+
+@pytest.mark.parametrize(
+    ("drift", "text"),
+    [
+        (Drift(DriftKind.IN_SYNC), "in step"),
+        (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
+        (Drift(DriftKind.AHEAD, Distance(2, "patch")), "2 patch ahead"),
+        (Drift(DriftKind.CHANNEL_SKEW, Distance(1, "minor")), "held back"),
+        (Drift(DriftKind.PENDING_MAINTENANCE, window=Window(1_763_240_400, 1_763_250_000)), "waits Sat 21:00"),
+        (Drift(DriftKind.PENDING_MAINTENANCE), "waits window"),
+        (Drift(DriftKind.ROLLING_OUT), "rolling out"),
+        (Drift(DriftKind.UNKNOWN), "unknown"),
+        (Drift(DriftKind.NONE), "–"),
+    ],
+)
+def test_drift_is_told_in_words(drift: Drift, text: str) -> None:
+    assert cell("drift", drift=drift)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({}, "kyma"),
+        ({"origin": Origin.COMMUNITY}, "comm."),
+        ({"mandatory": True}, "mand."),
+        ({"beta": True}, "beta"),
+    ],
+)
+def test_the_source_tells_what_kind_of_module_it_is(more: dict[str, Any], text: str) -> None:
+    assert cell("source", **more)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"state_source": StateSource.STATUS}, "status"),
+        ({"state_source": StateSource.NONE}, "–"),
+    ],
+)
+def test_checks_name_the_source_that_decided(more: dict[str, Any], text: str) -> None:
+    assert cell("checks", **more)[0] == text
+
+
+def test_the_view_of_a_channel_shows_that_channels_version() -> None:
+    assert cell("desired", View("2", "fast", "fast")) == ("1.1.0", "")
+    assert cell("desired") == ("1.0.0", "")
+
+
+def test_ages_are_short() -> None:
+    assert cell("age", created=NOW - 41 * DAY)[0] == "41d"
+    assert cell("age", created=None)[0] == ""
+
+
+def test_names_from_the_cluster_cannot_speak_to_the_terminal() -> None:
+    assert table_row(module("evil\x1b[2J"), ALL, WORDS).cells["name"].text == "evil [2J"
+
+
+def names(view: View = ALL, text: str = "", sort: Sort | None = None, *, problems: bool = False) -> list[str]:
+    rows = catalog(
+        module("keda", installed="1.10.0", state=State.DELETING),
+        module("istio", installed="1.9.0", drift=Drift(DriftKind.BEHIND), channels={"regular": "1.0.0"}),
+        module("cap", origin=Origin.COMMUNITY, channels={}, installed="", created=NOW),
+        module("nats", state=State.ERROR, reason=Reason("broken", Actor.MANAGER, Severity.ERROR)),
+    )
+    found = table_rows(rows, view, parse_filter(text), sort or Sort(), WORDS, only_problems=problems)
+    return [row.key for row in found]
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (Sort("name"), ["cap", "istio", "keda", "nats"]),
+        (Sort("name", descending=True), ["nats", "keda", "istio", "cap"]),
+        (Sort("installed"), ["cap", "nats", "istio", "keda"]),
+        (Sort("state"), ["nats", "keda", "cap", "istio"]),
+        (Sort("drift"), ["istio", "cap", "keda", "nats"]),
+        (Sort("age"), ["cap", "istio", "keda", "nats"]),
+    ],
+)
+def test_every_order_is_by_meaning_not_by_text(sort: Sort, order: list[str]) -> None:
+    assert names(sort=sort) == order
+
+
+def test_views_and_filters_choose_rows() -> None:
+    assert names(View("2", "fast", "fast")) == ["keda", "nats"]
+    assert names(View("4", "community", origin=Origin.COMMUNITY)) == ["cap"]
+    assert names(text="behind") == ["istio"]
+    assert names(text="!Ready") == ["keda", "nats"]
+    assert names(problems=True) == ["nats"]
+
+
+def test_there_is_a_view_for_each_channel_and_the_community() -> None:
+    found = views(catalog(module("a", channels={"fast": "1", "odd": "1", "regular": "1"})))
+    assert [(view.key, view.label) for view in found] == [("0", "all"), ("1", "regular"), ("2", "fast"), ("3", "odd")]
+    assert views(catalog(module("a", origin=Origin.COMMUNITY)))[-1].label == "community"
+    assert [view.label for view in views(None)] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "actor", "tone"),
+    [
+        (Reason("Secret x not found", Actor.YOU, Severity.WARNING), "waiting for YOU", "warning"),
+        (Reason("applying", Actor.KLM), "waiting for lifecycle-manager", "muted"),
+        (Reason("fine"), "", "muted"),
+    ],
+)
+def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, tone: str) -> None:
+    found = why(module("a", reason=reason))
+    assert (found.text, found.actor, found.tone) == (reason.text, actor, tone)
