@@ -81,12 +81,27 @@ def type_prefix(api_version: str, kind: str) -> bytes:
     return b'{"kind":' + msgspec.json.encode(kind) + b',"apiVersion":' + msgspec.json.encode(api_version) + b","
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Objects in the order of their keys."""
+
+    keys: list[str]
+    _objects: dict[str, Stored]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[Stored]:
+        objects = self._objects
+        return (objects[key] for key in self.keys)
+
+
 @dataclass(slots=True)
 class _Table:
-    """The objects of one resource, ordered by key, with their log."""
+    """The objects of one resource by path, their paths in order, and their log."""
 
-    objects: dict[Key, Stored] = field(default_factory=dict)
-    keys: list[Key] = field(default_factory=list)
+    objects: dict[str, Stored] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
     log: deque[Change] = field(default_factory=deque)
     forgotten: int = 0  # the version of the newest change that fell out of the log
 
@@ -108,7 +123,7 @@ class Store:
 
     def get(self, resource: str, namespace: str, name: str) -> Stored | None:
         table = self._tables.get(resource)
-        return table.objects.get((namespace, name)) if table else None
+        return table.objects.get(_path((namespace, name))) if table else None
 
     def count(self, resource: str, namespace: str | None = None) -> int:
         table = self._tables.get(resource)
@@ -117,7 +132,7 @@ class Store:
         return len(table.keys) if namespace is None else _end(table.keys, namespace) - _start(table.keys, namespace)
 
     def walk(self, resource: str, namespace: str | None = None, after: Key | None = None) -> Iterator[Stored]:
-        """The objects in the order of their keys, of one namespace or of all, behind the key `after`."""
+        """The objects in the order of their paths, of one namespace or of all, behind the key `after`."""
         table = self._tables.get(resource)
         if table is None:
             return
@@ -129,26 +144,33 @@ class Store:
         """The names of the resources that hold objects or have a log."""
         return list(self._tables)
 
-    def walk_at(
-        self, resource: str, version: int, namespace: str | None = None, after: Key | None = None
-    ) -> Iterator[Stored]:
-        """As `walk`, but of the state at an earlier version; raises `VersionTooOldError`."""
-        undone = self._undone(resource, version)
-        if not undone:
-            yield from self.walk(resource, namespace, after)
-            return
-        objects = dict(self._tables[resource].objects)
-        for key, then in undone.items():
-            if then is None:
-                objects.pop(key, None)
-            else:
-                objects[key] = then
-        for key in _between(sorted(objects), namespace, after):
-            yield objects[key]
+    def select(
+        self, resource: str, namespace: str | None = None, after: Key | None = None, version: int | None = None
+    ) -> Selection:
+        """As `walk`, with its length known beforehand, at `version` where one is given.
 
-    def _undone(self, resource: str, version: int) -> dict[Key, Stored | None]:
+        Raises `VersionTooOldError` where the log does not reach back to it.
+        """
+        table = self._tables.get(resource)
+        if table is None:
+            return Selection([], {})
+        undone = self._undone(resource, version) if version is not None else {}
+        if not undone:
+            return Selection(_between(table.keys, namespace, after), table.objects)
+        objects, keys = dict(table.objects), list(table.keys)
+        for key, then in undone.items():
+            if then is not None:
+                if key not in objects:
+                    insort(keys, key)
+                objects[key] = then
+            elif key in objects:
+                del objects[key]
+                del keys[bisect_left(keys, key)]
+        return Selection(_between(keys, namespace, after), objects)
+
+    def _undone(self, resource: str, version: int) -> dict[str, Stored | None]:
         """What each object that changed after `version` was then (None: it was not there)."""
-        undone: dict[Key, Stored | None] = {}
+        undone: dict[str, Stored | None] = {}
         table = self._tables.get(resource)
         if table is None or version >= self.version:
             return undone
@@ -157,7 +179,7 @@ class Store:
         for change in reversed(table.log):
             if change.version <= version:
                 break
-            undone[change.current.key] = change.previous
+            undone[_path(change.current.key)] = change.previous
         return undone
 
     def changes_after(self, resource: str, version: int) -> list[Change]:
@@ -182,20 +204,22 @@ class Store:
         table = self._tables.setdefault(resource, _Table())
         metadata = obj["metadata"]
         key = (metadata.get("namespace") or "", metadata["name"])
-        previous = table.objects.get(key)
+        path = _path(key)
+        previous = table.objects.get(path)
         self.version += 1
         stored = self._stored(obj, key)
-        table.objects[key] = stored
+        table.objects[path] = stored
         if previous is None:
-            insort(table.keys, key)
+            insort(table.keys, path)
         self._record(table, Change("MODIFIED" if previous else "ADDED", resource, self.version, stored, previous))
         return stored
 
     def remove(self, resource: str, namespace: str, name: str, last: dict[str, Any] | None = None) -> Stored:
         """Takes the object out; its last state (`last`, or what is stored) gets the version of the removal."""
         table = self._tables[resource]
-        previous = table.objects.pop((namespace, name))
-        del table.keys[bisect_left(table.keys, previous.key)]
+        path = _path((namespace, name))
+        previous = table.objects.pop(path)
+        del table.keys[bisect_left(table.keys, path)]
         self.version += 1
         stored = self._stored(previous.body() if last is None else last, previous.key)
         self._record(table, Change("DELETED", resource, self.version, stored, previous))
@@ -241,18 +265,22 @@ class Store:
         return stop
 
 
-def _start(keys: list[Key], namespace: str) -> int:
-    return bisect_left(keys, (namespace, ""))
+def _path(key: Key) -> str:
+    """Lists are in the order of etcd's keys, where "a-b/x" stands before "a/x"."""
+    return f"{key[0]}/{key[1]}"
 
 
-def _end(keys: list[Key], namespace: str) -> int:
-    # "\0" sorts before every character that a namespace may hold, so this is the first key behind the namespace
-    return bisect_left(keys, (namespace + "\0", ""))
+def _start(keys: list[str], namespace: str) -> int:
+    return bisect_left(keys, namespace + "/")
 
 
-def _between(keys: list[Key], namespace: str | None, after: Key | None) -> list[Key]:
+def _end(keys: list[str], namespace: str) -> int:
+    return bisect_left(keys, namespace + "0")  # "0" is the character behind "/"
+
+
+def _between(keys: list[str], namespace: str | None, after: Key | None) -> list[str]:
     start = 0 if namespace is None else _start(keys, namespace)
     end = len(keys) if namespace is None else _end(keys, namespace)
     if after is not None:
-        start = max(start, bisect_right(keys, after))
+        start = max(start, bisect_right(keys, _path(after)))
     return keys[start:end]
