@@ -95,8 +95,9 @@ def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:
             yield Problem(Severity.ERROR, f"there is no Kyma {wanted}", Actor.YOU)
         return
     name = str(kyma.ref)
-    if len(world.kymas) > 1 and not wanted:
-        message = f"{len(world.kymas)} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
+    count = len(world.snapshot.kymas)
+    if count > 1 and not wanted:
+        message = f"{count} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", name)
     if kyma.channel.lower() == NO_CHANNEL:
         yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kymatui.domain.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.manifests import Manifest, manifest_name, read_manifest
-from kymatui.domain.objects import Malformed, read_ref
+from kymatui.domain.objects import LABEL_KYMA_NAME, Malformed, read_ref
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.shelves import Shelf, read_shelf
@@ -30,7 +30,6 @@ class World:
 
     snapshot: Snapshot
     kyma: Kyma | None
-    kymas: tuple[Kyma, ...]
     shelf: Shelf
     manifests: Mapping[str, Manifest]
     malformed: tuple[Malformed, ...]
@@ -50,35 +49,40 @@ class World:
         return found is None or found.state not in _UNREADABLE
 
     def feed_of(self, kind: GroupVersionKind) -> str:
-        """The resource name of a module's kind, as its definition says; "" where there is no definition."""
+        """The resource name of a module's kind, as its definition says.
+
+        Where definitions may not be read, the feed of the group whose name begins like the kind; it is never asked for,
+        only used to tell "none" from "not known". "" where there is neither.
+        """
         definition = self.definitions.get((kind.group, kind.kind))
-        if definition is None:
-            return ""
         plural = Reader(definition).child("spec").child("names").text("plural")
-        return f"{plural}.{kind.group}" if plural else ""
+        if plural:
+            return f"{plural}.{kind.group}"
+        start, end = kind.kind.lower()[:-1], f".{kind.group}"
+        return next((name for name in sorted(self.snapshot.feeds) if name.startswith(start) and name.endswith(end)), "")
 
     def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
         """Every resource of a module's kind, in all versions and namespaces; None where they could not be read."""
         found = self.resources.get((kind.group, kind.kind))
-        if found:
+        feed = self.feed_of(kind)
+        if found or (found is not None and self.readable(feed)):
             return found
-        return () if self.readable(self.feed_of(kind)) else None
+        known = feed or self.readable(WORKLOAD_FEEDS["CustomResourceDefinition"])
+        return () if known and self.readable(feed) else None
 
 
 def observe(snapshot: Snapshot, wanted_kyma: str = "") -> World:
     """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
-    read_kymas = [read_kyma(raw) for raw in snapshot.kymas]
-    kymas = tuple(item for item in read_kymas if isinstance(item, Kyma))
-    kyma = choose_kyma(kymas, wanted_kyma)
+    read = read_kyma(chosen) if (chosen := choose_kyma(snapshot.kymas, wanted_kyma)) is not None else None
+    kyma = read if isinstance(read, Kyma) else None
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
     shelf = read_shelf(snapshot.templates, snapshot.release_metas, namespace)
-    read_manifests = [read_manifest(raw) for raw in snapshot.manifests]
+    read_manifests = [read_manifest(raw) for raw in snapshot.manifests if _may_belong(raw, kyma)]
     manifests = [item for item in read_manifests if isinstance(item, Manifest)]
-    bad = [item for item in (*read_kymas, *read_manifests) if isinstance(item, Malformed)]
+    bad = [item for item in (*map(_unusable, snapshot.kymas), *read_manifests) if isinstance(item, Malformed)]
     return World(
         snapshot=snapshot,
         kyma=kyma,
-        kymas=kymas,
         shelf=shelf,
         manifests=_manifests_by_module(manifests, kyma),
         malformed=(*bad, *shelf.malformed),
@@ -89,16 +93,44 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "") -> World:
     )
 
 
-def choose_kyma(kymas: Sequence[Kyma], wanted: str = "") -> Kyma | None:
-    """The Kyma that the catalog is about: the wanted one; else `kyma-system/default`; else the first with a status."""
+def choose_kyma(kymas: Sequence[object], wanted: str = "") -> object | None:
+    """The Kyma that the catalog is about: the wanted one; else `kyma-system/default`; else the first with a status.
+
+    Only this one is read whole: a control plane has thousands.
+    """
+    usable = [raw for raw in kymas if _unusable(raw) is None]
     if wanted:
-        return next((kyma for kyma in kymas if f"{kyma.meta.namespace}/{kyma.meta.name}" == wanted), None)
+        return next((raw for raw in usable if _name(raw) == wanted), None)
+    return min(usable, key=_rank, default=None)
 
-    def rank(kyma: Kyma) -> tuple[bool, bool, bool]:
-        here = kyma.meta.namespace == KYMA_NAMESPACE
-        return (not here, not (here and kyma.meta.name == KYMA_NAME), not kyma.state)
 
-    return min(kymas, key=rank, default=None)
+def _name(raw: object) -> str:
+    ref = read_ref(raw)
+    return f"{ref.namespace}/{ref.name}"
+
+
+def _rank(raw: object) -> tuple[bool, bool, bool]:
+    ref = read_ref(raw)
+    here = ref.namespace == KYMA_NAMESPACE
+    return (not here, not (here and ref.name == KYMA_NAME), not Reader(raw).child("status").text("state"))
+
+
+def _unusable(raw: object) -> Malformed | None:
+    ref = read_ref(raw)
+    if isinstance(raw, Mapping) and ref.name and isinstance(raw.get("spec") or {}, Mapping):
+        return None
+    found = read_kyma(raw)
+    return found if isinstance(found, Malformed) else None
+
+
+def _may_belong(raw: object, kyma: Kyma | None) -> bool:
+    """Whether a Manifest can be one of this Kyma, before it is read: a control plane has tens of thousands."""
+    if kyma is None or not isinstance(raw, Mapping):
+        return True
+    meta = raw.get("metadata")
+    labels = meta.get("labels") if isinstance(meta, Mapping) else None
+    owner = labels.get(LABEL_KYMA_NAME) if isinstance(labels, Mapping) else None
+    return not isinstance(owner, str) or owner == kyma.meta.name
 
 
 def _catalog_namespace(metas: Sequence[object]) -> str:
@@ -156,15 +188,20 @@ def _defined(raw: object) -> Iterable[tuple[str, str]]:
     yield spec.text("group"), spec.child("names").text("kind")
 
 
+def identity(raw: Object) -> object:
+    """What makes an object one: its UID, however many versions it is served in; else its namespace and name."""
+    ref = read_ref(raw)
+    return Reader(raw).child("metadata").text("uid") or (ref.namespace, ref.name)
+
+
 def _module_resources(
     resources: Mapping[GroupVersionKind, Sequence[Object]],
 ) -> dict[tuple[str, str], tuple[Object, ...]]:
     """By group and kind; an object that is served in several versions counts once."""
     found: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
     for kind in sorted(resources):
+        group = found[kind.group, kind.kind]
         for raw in resources[kind]:
             if isinstance(raw, Mapping):
-                ref = read_ref(raw)
-                uid = Reader(raw).child("metadata").text("uid")
-                found[kind.group, kind.kind].setdefault(uid or (ref.namespace, ref.name), raw)
+                group.setdefault(identity(raw), raw)
     return {key: tuple(group.values()) for key, group in found.items()}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kymatui.domain import refusals
 from kymatui.domain.assessing import Assessment
 from kymatui.domain.drift import Drift, DriftKind
-from kymatui.domain.kymas import ModuleReport, ModuleRequest
-from kymatui.domain.managing import ManagerSight
-from kymatui.domain.manifests import Manifest
+from kymatui.domain.kymas import Policy
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.refusals import Refusal
-from kymatui.domain.resolution import Resolution
 from kymatui.domain.rows import Checked
 from kymatui.domain.statechecks import Decision, Evaluation
 from kymatui.domain.states import State, StateSource
+from kymatui.domain.subjects import Subject
 from kymatui.domain.wording import note_words, refusal_words, window_words
 
 KLM = "lifecycle-manager"
@@ -29,24 +27,19 @@ _SEVERITY = {State.ERROR: Severity.ERROR, State.WARNING: Severity.WARNING}
 class Case:
     """Everything that is known of one module when its sentence is chosen."""
 
-    module: str
+    subject: Subject
     presence: Presence
     assessment: Assessment
     drift: Drift
-    resolution: Resolution
     installed: str
-    desired: str
-    newest: str
-    managed: bool
-    mandatory: bool
-    request: ModuleRequest | None
-    report: ModuleReport | None
-    manifest: Manifest | None
-    manager: ManagerSight
     readiness: Readiness | None
     checked: tuple[Checked, ...]
-    unreadable: tuple[str, ...] = ()
-    expects_resource: bool = field(default=False)
+    unreadable: tuple[str, ...]
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the module does not resolve, where it does not."""
+        return self.subject.resolution.refusal
 
 
 def reason(case: Case) -> Reason:
@@ -59,21 +52,23 @@ def _deleting(case: Case) -> Reason | None:
         return None
     left = [item for item in case.checked if not item.deleting]
     held = [item for item in case.checked if item.deleting and item.finalizers]
-    if case.managed and left:
+    if case.subject.managed and left:
         names = ", ".join(str(item.resource) for item in left[:3])
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         return Reason(f"deleting waits for YOU to delete {names}{more}", Actor.YOU, Severity.WARNING)
     if held:
         return _held(case, held[0])
-    said = (case.report.message if case.report else "") or (case.manifest.operation if case.manifest else "")
-    if case.managed:
+    said = (case.subject.report.message if case.subject.report else "") or (
+        case.subject.manifest.operation if case.subject.manifest else ""
+    )
+    if case.subject.managed:
         return Reason(f"being deleted by {KLM}{f': {said}' if said else ''}", Actor.KLM)
     return Reason("being deleted", Actor.MANAGER)
 
 
 def _held(case: Case, item: Checked) -> Reason:
     names = ", ".join(item.finalizers)
-    if case.manager.sight is Sight.ABSENT:
+    if case.subject.manager.sight is Sight.ABSENT:
         text = f"{item.resource} is held by {names}, and the manager that should remove it is gone: you must"
         return Reason(text, Actor.YOU, Severity.ERROR)
     return Reason(f"deleting waits for the manager to remove {names} from {item.resource}", Actor.MANAGER)
@@ -81,7 +76,7 @@ def _held(case: Case, item: Checked) -> Reason:
 
 def _conflict(case: Case) -> Reason | None:
     if case.presence is Presence.CONFLICT:
-        others = ", ".join(map(str, case.manager.others)) or "a direct installation"
+        others = ", ".join(map(str, case.subject.manager.others)) or "a direct installation"
         text = f"managed by {KLM} and installed directly as well ({others}): remove one of the two"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if case.presence is Presence.ORPHAN:
@@ -93,8 +88,8 @@ def _conflict(case: Case) -> Reason | None:
 
 
 def _refused(case: Case) -> Reason | None:
-    refusal = case.resolution.refusal
-    if refusal is None or not case.managed or case.mandatory or case.request is None:
+    refusal = case.refusal
+    if refusal is None or not case.subject.managed or case.subject.mandatory or case.subject.request is None:
         return None
     words = refusal_words(refusal)
     if refusal.uninstalls:
@@ -119,7 +114,7 @@ def _actor(refusal: Refusal) -> Actor:
 def _unmanaged(case: Case) -> Reason | None:
     if case.presence is not Presence.UNMANAGED:
         return None
-    if case.report is not None and case.report.state != State.UNMANAGED:
+    if case.subject.report is not None and case.subject.report.state != State.UNMANAGED:
         return Reason(f"{KLM} has not let go of it yet: keep the entry until its state is Unmanaged", Actor.KLM)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
@@ -144,12 +139,12 @@ def _bad_state(case: Case) -> Reason | None:
         return Reason(text, actor, _SEVERITY[state])
     if source is StateSource.MANAGER:
         return Reason(_manager_words(case), Actor.CLUSTER, _SEVERITY[state])
-    if source is StateSource.KYMA and case.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
-        said = f": {case.report.message}" if case.report.message else ""
-        return Reason(f"the Kyma reports {case.report.state}{said}", Actor.YOU, _SEVERITY[state])
-    if source is StateSource.MANIFEST and case.manifest is not None:
-        said = f": {case.manifest.operation}" if case.manifest.operation else ""
-        return Reason(f"its Manifest is in {case.manifest.state}{said}", Actor.KLM, _SEVERITY[state])
+    if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
+        said = f": {case.subject.report.message}" if case.subject.report.message else ""
+        return Reason(f"the Kyma reports {case.subject.report.state}{said}", Actor.YOU, _SEVERITY[state])
+    if source is StateSource.MANIFEST and case.subject.manifest is not None:
+        said = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
+        return Reason(f"its Manifest is in {case.subject.manifest.state}{said}", Actor.KLM, _SEVERITY[state])
     return None
 
 
@@ -171,21 +166,21 @@ def _resource_words(case: Case, evaluation: Evaluation, state: State) -> tuple[s
 
 def _manager_words(case: Case) -> str:
     if case.readiness is None:
-        wanted = case.manager.wanted
+        wanted = case.subject.manager.wanted
         name = f"{wanted.kind.kind} {wanted.namespace}/{wanted.name}" if wanted is not None else "its manager"
         return f"{name} is missing, though {KLM} reports the module as Ready"
     return f"{case.readiness.ref}: {case.readiness.words}"
 
 
 def _held_back(case: Case) -> Reason | None:
-    refusal = case.resolution.refusal
+    refusal = case.refusal
     if isinstance(refusal, refusals.HeldBack):
         text = f"held back: {refusal_words(refusal)}; wait for the channel, or delete and add the module again"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if isinstance(refusal, refusals.WaitsForWindow):
         return Reason(refusal_words(refusal), Actor.KLM, Severity.INFO)
     if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
-        text = f"the update to {case.desired} waits for a maintenance window; {window_words(case.drift.window)}"
+        text = f"the update to {case.subject.desired} waits for a maintenance window; {window_words(case.drift.window)}"
         return Reason(text, Actor.KLM, Severity.INFO)
     return None
 
@@ -193,12 +188,12 @@ def _held_back(case: Case) -> Reason | None:
 def _processing(case: Case) -> Reason | None:
     if case.assessment.state is not State.PROCESSING:
         return None
-    if case.managed and case.request is not None and case.report is None:
+    if case.subject.managed and case.subject.request is not None and case.subject.report is None:
         return Reason(f"asked for, and {KLM} has not answered yet", Actor.KLM)
     if case.readiness is not None and not case.readiness.ready:
         return Reason(f"{case.readiness.ref}: {case.readiness.words}", Actor.CLUSTER)
-    if case.report is not None and case.report.message:
-        return Reason(f"{KLM} is at work: {case.report.message}", Actor.KLM)
+    if case.subject.report is not None and case.subject.report.message:
+        return Reason(f"{KLM} is at work: {case.subject.report.message}", Actor.KLM)
     if case.checked:
         worst = case.checked[0]
         said = f": {worst.message}" if worst.message else ""
@@ -208,30 +203,33 @@ def _processing(case: Case) -> Reason | None:
 
 def _drifting(case: Case) -> Reason | None:
     kind, apart = case.drift.kind, case.drift.distance
-    if kind is DriftKind.BEHIND and case.managed:
-        text = f"{case.installed} runs, {case.desired} should ({apart} behind): {KLM} has not finished the upgrade"
+    if kind is DriftKind.BEHIND and case.subject.managed:
+        text = (
+            f"{case.installed} runs, {case.subject.desired} should ({apart} behind): {KLM} has not finished the upgrade"
+        )
         return Reason(text, Actor.KLM, Severity.WARNING)
     if kind is DriftKind.BEHIND:
-        text = f"{case.installed} runs, {case.desired} is there ({apart} behind): upgrade it when you are ready"
+        text = f"{case.installed} runs, {case.subject.desired} is there ({apart} behind): upgrade it when you are ready"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.AHEAD:
-        text = f"{case.installed} runs, which is {apart} ahead of {case.desired}"
+        text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
         words = case.readiness.words if case.readiness is not None else "old and new pods run"
-        return Reason(f"{case.desired} is rolling out: {words}", Actor.CLUSTER)
+        return Reason(f"{case.subject.desired} is rolling out: {words}", Actor.CLUSTER)
     return None
 
 
 def _conventions(case: Case) -> Reason | None:
-    notes = case.resolution.notes
+    notes = case.subject.resolution.notes
     return Reason(note_words(notes[0]), Actor.CATALOG, Severity.WARNING) if notes else None
 
 
 def _not_configured(case: Case) -> Reason | None:
     if case.presence is not Presence.NOT_CONFIGURED:
         return None
-    if case.managed and case.expects_resource:
+    request = case.subject.request
+    if case.subject.managed and request is not None and request.policy != Policy.IGNORE:
         text = "installed, not configured: its resource was deleted, and an older lifecycle-manager would make it again"
         return Reason(text, Actor.YOU, Severity.WARNING)
     return Reason("installed, not configured: create its resource to use it", Actor.YOU)
@@ -242,7 +240,9 @@ def _unknown(case: Case) -> Reason | None:
         if not case.installed:
             what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "nothing names its version"
             return Reason(f"the installed version is unknown: {what}", Actor.NOBODY)
-        return Reason(f"{case.installed} runs, which names no version to compare with {case.desired or 'anything'}")
+        return Reason(
+            f"{case.installed} runs, which names no version to compare with {case.subject.desired or 'anything'}"
+        )
     if case.presence is Presence.UNKNOWN:
         what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "its manager cannot be looked for"
         return Reason(f"it is not known whether it is installed: {what}")
@@ -252,15 +252,19 @@ def _unknown(case: Case) -> Reason | None:
 def _absent(case: Case) -> Reason | None:
     if case.presence is not Presence.NOT_INSTALLED:
         return None
-    refusal = case.resolution.refusal
+    refusal = case.refusal
     if refusal is not None and not isinstance(refusal, refusals.NoReleaseMeta | refusals.NoTemplateInChannel):
         return Reason(f"not installed, and not offered: {refusal_words(refusal)}", Actor.NOBODY)
-    return Reason(f"not installed; {case.desired} can be added" if case.desired else "not installed")
+    return Reason(f"not installed; {case.subject.desired} can be added" if case.subject.desired else "not installed")
 
 
 def _in_step(case: Case) -> Reason | None:
     if case.drift.kind is DriftKind.IN_SYNC and case.assessment.state is State.READY:
-        newer = f"; {case.newest} is the newest" if case.newest and case.newest != case.desired else ""
+        newer = (
+            f"; {case.subject.newest} is the newest"
+            if case.subject.newest and case.subject.newest != case.subject.desired
+            else ""
+        )
         return Reason(f"{case.installed} is installed and ready{newer}")
     return Reason(f"{case.assessment.state}") if case.assessment.state is not State.READY else None
 

@@ -1,0 +1,77 @@
+"""Modules by channels, side by side: which version each channel has, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kymatui.domain.kymas import DEFAULT_CHANNEL
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.rows import Catalog, Origin, Row
+from kymatui.domain.versions import Distance, distance, parse, same
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One module in one channel.
+
+    `template` is None where the version has none, so that it cannot be installed; `distance` is the one to the
+    reference channel, None where they are equal or cannot be compared, and `ahead` its direction.
+    """
+
+    version: str
+    template: ObjectRef | None
+    installed: bool
+    current: bool
+    distance: Distance | None = None
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One module; a channel that it is not in has no cell."""
+
+    module: str
+    cells: Mapping[str, Cell]
+    installed: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the channels that have the module do not all have the same version."""
+        versions = [cell.version for cell in self.cells.values()]
+        return any(not same(version, versions[0]) for version in versions)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """All modules that are in channels, and the channels in order; distances are counted from `reference`."""
+
+    channels: tuple[str, ...]
+    reference: str
+    rows: tuple[MatrixRow, ...]
+
+
+def matrix(catalog: Catalog, reference: str = "") -> Matrix:
+    """Community modules are in no channel and have no row; the reference is the Kyma's channel where none is asked."""
+    chosen = reference or (catalog.kyma.channel if catalog.kyma is not None else "") or DEFAULT_CHANNEL
+    rows = tuple(_row(row, chosen) for row in catalog.rows if row.origin is Origin.KYMA and row.channels)
+    return Matrix(catalog.channels, chosen, rows)
+
+
+def _row(row: Row, reference: str) -> MatrixRow:
+    base = row.channels.get(reference, "")
+    cells = {channel: _cell(row, channel, version, base) for channel, version in row.channels.items()}
+    return MatrixRow(row.name, cells, row.installed)
+
+
+def _cell(row: Row, channel: str, version: str, base: str) -> Cell:
+    offer = next((offer for offer in row.offers if offer.origin is Origin.KYMA and same(offer.version, version)), None)
+    here, there = parse(version), parse(base)
+    return Cell(
+        version=version,
+        template=offer.template if offer is not None else None,
+        installed=bool(row.installed) and same(row.installed, version),
+        current=channel == row.channel,
+        distance=distance(version, base) if base else None,
+        ahead=here is not None and there is not None and here > there,
+    )

@@ -1,0 +1,114 @@
+"""What a module still manages: the objects that must be gone before its manager may go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kymas import ModuleReport, ModuleRequest, Policy
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.objects import LABEL_SKIP, read_meta, read_ref
+from kymatui.domain.observing import identity
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshots import Object
+from kymatui.domain.states import State
+from kymatui.domain.templates import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """One object that is left; `waits_for` are its finalizers where it is being deleted already."""
+
+    ref: ObjectRef
+    created: float | None
+    deleting: bool
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingKind:
+    """The objects of one kind, None where they may not be listed: then nobody knows whether there are any."""
+
+    group: str
+    kind: str
+    objects: tuple[Remaining, ...] | None
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is certain that nothing is left."""
+        return self.objects == ()
+
+
+def associated_kinds(template: Template) -> tuple[GroupVersionKind, ...]:
+    """The kinds that a module declares, and the kind of its own resource; never the Kyma itself."""
+    own = template.resource_kind
+    kinds = (*template.associated, *((own,) if own is not None else ()))
+    return tuple(dict.fromkeys(kind for kind in kinds if kind.kind and kind.kind != "Kyma"))
+
+
+def remaining(
+    kinds: Sequence[GroupVersionKind], listed: Mapping[GroupVersionKind, Sequence[Object] | None]
+) -> tuple[RemainingKind, ...]:
+    """Counts what is left of each kind, over all its versions, each object once.
+
+    `listed` has the objects by kind and version; None where they may not be listed; no entry where the cluster does not
+    serve the version, which means that there are none of it.
+    """
+    groups = dict.fromkeys((kind.group, kind.kind) for kind in kinds)
+    return tuple(_kind(group, kind, kinds, listed) for group, kind in groups)
+
+
+def _kind(
+    group: str, kind: str, kinds: Sequence[GroupVersionKind], listed: Mapping[GroupVersionKind, Sequence[Object] | None]
+) -> RemainingKind:
+    found: dict[object, Remaining] = {}
+    for version in (entry for entry in listed if (entry.group, entry.kind) == (group, kind)):
+        objects = listed[version]
+        if objects is None:
+            return RemainingKind(group, kind, None)
+        for raw in objects:
+            found.setdefault(identity(raw), _remaining(raw))
+    return RemainingKind(group, kind, tuple(found.values()))
+
+
+def _remaining(raw: Object) -> Remaining:
+    meta = read_meta(Reader(raw))
+    return Remaining(read_ref(raw), meta.created, meta.deleting, meta.finalizers if meta.deleting else ())
+
+
+def blockers(resources: Sequence[Object], default: ObjectRef | None, policy: str) -> tuple[ObjectRef, ...]:
+    """The module's resources for whose deletion lifecycle-manager waits; its own default one it deletes itself.
+
+    With policy Ignore the default one counts as the user's.
+    """
+    own = default if policy != Policy.IGNORE else None
+    return tuple(ref for ref in map(read_ref, resources) if own is None or not _same(ref, own))
+
+
+def _same(ref: ObjectRef, default: ObjectRef) -> bool:
+    """Versions do not matter, nor does a namespace that a cluster-scoped kind does not have."""
+    return (ref.kind.group, ref.kind.kind, ref.name) == (default.kind.group, default.kind.kind, default.name) and (
+        ref.namespace in ("", default.namespace)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EntryGuard:
+    """Whether the entry of a module may be taken out of the Kyma now, and what that would do."""
+
+    uninstalls: bool
+    must_wait: bool
+
+
+def removing_entry(request: ModuleRequest, report: ModuleReport | None) -> EntryGuard:
+    """An unmanaged module survives the removal of its entry only once its status says Unmanaged."""
+    let_go = report is not None and report.state == State.UNMANAGED
+    if request.managed:
+        return EntryGuard(uninstalls=True, must_wait=False)
+    return EntryGuard(uninstalls=not let_go and report is not None, must_wait=not let_go and report is not None)
+
+
+def manifest_is_skipped(manifest: Manifest) -> bool:
+    """Whether lifecycle-manager passes over a Manifest: only for exactly "true", and even while it is being deleted."""
+    return manifest.meta.labels.get(LABEL_SKIP) == "true"

@@ -1,0 +1,237 @@
+"""One module with everything that was found of it in the cluster, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.domain.evidence import Claims, Deployed, deployed, gather, manager_images
+from kymatui.domain.images import Image, parse_image
+from kymatui.domain.kymas import Kyma, ModuleReport, ModuleRequest
+from kymatui.domain.managing import ManagerSight, find_manager
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.objects import Meta, read_meta
+from kymatui.domain.observing import WORKLOAD_FEEDS, World
+from kymatui.domain.presence import Sight, Traces
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.releases import ReleaseMeta
+from kymatui.domain.resolution import Resolution, Rules, resolve
+from kymatui.domain.rows import Offer, Origin
+from kymatui.domain.snapshots import Object
+from kymatui.domain.statechecks import Mode
+from kymatui.domain.states import State
+from kymatui.domain.templates import Template
+from kymatui.domain.versions import newest, same
+
+_NOT_A_MODULE = "Kyma"  # a template whose default resource is the Kyma itself has no resource of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to look at a cluster, and what is known besides it.
+
+    `kyma` is `namespace/name`, "" for the one that a runtime has. `raw_manifests` are the parsed objects of known
+    versions, by module and version: they name image tags that are no versions. `rules` is lifecycle-manager's own
+    configuration.
+    """
+
+    kyma: str = ""
+    mode: Mode = Mode.KLM
+    rules: Rules = field(default_factory=Rules)
+    raw_manifests: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One module; `active` is the template whose manager, kind and rules count: of the version that runs.
+
+    `resources` is None where they could not be read, `kind` None where the module has none.
+    """
+
+    name: str
+    origin: Origin
+    meta: ReleaseMeta | None
+    resolution: Resolution
+    offers: tuple[Offer, ...]
+    templates: tuple[Template, ...]
+    request: ModuleRequest | None
+    report: ModuleReport | None
+    manifest: Manifest | None
+    manager: ManagerSight
+    deployed: Deployed
+    desired: str
+    newest: str
+    active: Template | None
+    kind: GroupVersionKind | None
+    resources: tuple[Object, ...] | None
+    mandatory: bool
+    managed: bool
+
+    @property
+    def shown(self) -> Template | None:
+        """The template that stands for the module: the one it resolves to, else the active one."""
+        return self.resolution.template or self.active
+
+    @property
+    def leaving(self) -> bool:
+        """Whether lifecycle-manager is removing it: in the status, and not in the spec any more."""
+        return self.request is None and self.report is not None and self.report.state != State.UNMANAGED
+
+    @property
+    def created(self) -> float | None:
+        """When the module came: the oldest of its Manifest, its manager and its resources."""
+        metas: list[Meta] = [self.manifest.meta] if self.manifest is not None else []
+        objects = [self.manager.workload] if self.manager.workload is not None else []
+        metas += [read_meta(Reader(raw)) for raw in (*objects, *(self.resources or ()))]
+        return min((meta.created for meta in metas if meta.created is not None), default=None)
+
+
+def gather_subject(name: str, world: World, now: float, settings: Settings) -> Subject:
+    """Finds everything that concerns one module."""
+    resolution = resolve(name, world.kyma, world.shelf, now=now, rules=settings.rules)
+    meta, templates = world.shelf.meta(name), world.shelf.offers(name)
+    offers = offers_of(world, name)
+    origin = _origin(world, name, offers)
+    own = newest([offer.version for offer in offers if offer.origin is origin and offer.version])
+    desired = resolution.version or (own if origin is Origin.COMMUNITY else "")
+    request = world.kyma.request(name) if world.kyma is not None else None
+    report = world.kyma.report(name) if world.kyma is not None else None
+    manifest = world.manifests.get(name)
+    preferred = resolution.template or of_version(templates, own)
+    raw_manifests = {v: objects for (module, v), objects in settings.raw_manifests.items() if module == name}
+    manager = find_manager(world, name, preferred, templates, manifest, raw_manifests)
+    claims = _claims(world.kyma, report, manifest)
+    images = manager_images(raw_manifests)
+    found = deployed(gather(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled)
+    active = of_version(templates, found.version) or preferred
+    kind = _kind((active, *templates))
+    mandatory = _is_mandatory(meta, templates, manifest)
+    return Subject(
+        name=name,
+        origin=origin,
+        meta=meta,
+        resolution=resolution,
+        offers=offers,
+        templates=templates,
+        request=request,
+        report=report,
+        manifest=manifest,
+        manager=manager,
+        deployed=found,
+        desired=desired,
+        newest=_newest(offers, meta),
+        active=active,
+        kind=kind,
+        resources=world.resources_of(kind) if kind is not None else (),
+        mandatory=mandatory,
+        managed=_is_managed(request, report, mandatory and world.kyma is not None),
+    )
+
+
+def offers_of(world: World, module: str) -> tuple[Offer, ...]:
+    """Every template of a module, with the catalog it belongs to and the channels that lead to it."""
+    meta = world.shelf.meta(module)
+    offers = []
+    for template in world.shelf.offers(module):
+        origin = Origin.KYMA if world.shelf.is_kyma(template) else Origin.COMMUNITY
+        channels = [template.channel] if template.channel else []
+        if meta is not None and origin is Origin.KYMA:
+            channels += [name for name, version in meta.channels.items() if same(version, template.version)]
+        offers.append(Offer(template.version, template.ref, origin, tuple(dict.fromkeys(channels))))
+    return tuple(offers)
+
+
+def channels_of(meta: ReleaseMeta | None, offers: Sequence[Offer]) -> dict[str, str]:
+    """Channel to version: as the release meta says; in the old style, as the templates' own channels say."""
+    if meta is not None:
+        return dict(meta.channels)
+    found: dict[str, str] = {}
+    for offer in offers:
+        for channel in offer.channels:
+            found.setdefault(channel, offer.version)
+    return found
+
+
+def of_version(templates: Sequence[Template], version: str) -> Template | None:
+    """The first template of a version."""
+    return next((t for t in templates if version and t.version and same(t.version, version)), None)
+
+
+def unreadable(subject: Subject, world: World) -> tuple[str, ...]:
+    """The kinds that would say more of the module, and could not be read."""
+    names = []
+    if subject.manager.sight is Sight.UNREADABLE and subject.manager.wanted is not None and world.is_runtime:
+        names.append(WORKLOAD_FEEDS.get(subject.manager.wanted.kind.kind, "workloads"))
+    if subject.resources is None and subject.kind is not None:
+        names.append(world.feed_of(subject.kind) or subject.kind.kind)
+    return tuple(names)
+
+
+def traces_of(subject: Subject) -> Traces:
+    """What the flowchart of the module's status looks at."""
+    resources, manager, manifest = subject.resources, subject.manager, subject.manifest
+    return Traces(
+        requested=subject.request is not None,
+        managed=subject.request.managed if subject.request is not None else True,
+        reported=subject.report.state if subject.report is not None else None,
+        mandatory=subject.mandatory,
+        manifest=manifest is not None,
+        manifest_deleting=manifest is not None and manifest.meta.deleting,
+        manager=manager.sight,
+        manager_deleting=manager.deleting,
+        resources=len(resources) if resources is not None else None,
+        resources_deleting=sum(read_meta(Reader(raw)).deleting for raw in resources or ()),
+        configurable=subject.kind is not None,
+        direct=bool(manager.others) or manager.applied_by_kymatui,
+    )
+
+
+def _newest(offers: Sequence[Offer], meta: ReleaseMeta | None) -> str:
+    """Of everything that is known of the module, from whichever catalog."""
+    known = [offer.version for offer in offers if offer.version]
+    return newest(known or [version for version in (meta.channels if meta is not None else {}).values() if version])
+
+
+def _origin(world: World, name: str, offers: Sequence[Offer]) -> Origin:
+    asked = world.kyma is not None and (world.kyma.request(name) or world.kyma.report(name))
+    if asked or world.shelf.meta(name) is not None or name in world.manifests:
+        return Origin.KYMA
+    return Origin.KYMA if any(offer.origin is Origin.KYMA for offer in offers) else Origin.COMMUNITY
+
+
+def _kind(templates: Sequence[Template | None]) -> GroupVersionKind | None:
+    kinds = [template.resource_kind for template in templates if template is not None]
+    return next((kind for kind in kinds if kind is not None and kind.kind != _NOT_A_MODULE), None)
+
+
+def _is_mandatory(meta: ReleaseMeta | None, templates: Sequence[Template], manifest: Manifest | None) -> bool:
+    if meta is not None:
+        return meta.mandatory_version is not None
+    if manifest is not None and manifest.mandatory:
+        return True
+    return any(template.mandatory or template.labelled_mandatory for template in templates)
+
+
+def _is_managed(request: ModuleRequest | None, report: ModuleReport | None, mandatory: bool) -> bool:
+    if request is not None:
+        return request.managed
+    return mandatory or (report is not None and report.state != State.UNMANAGED)
+
+
+def _claims(kyma: Kyma | None, report: ModuleReport | None, manifest: Manifest | None) -> Claims:
+    states = [report.state] if report is not None else []
+    states += [manifest.state] if manifest is not None else []
+    return Claims(
+        manifest=manifest.version if manifest is not None else "",
+        kyma=report.version if report is not None else "",
+        manifest_ref=manifest.ref if manifest is not None else None,
+        kyma_ref=kyma.ref if kyma is not None and report is not None else None,
+        settled=bool(states) and all(state == State.READY for state in states),
+    )
+
+
+def _descriptor_images(templates: Sequence[Template]) -> tuple[Image, ...]:
+    texts = [resource.image for template in templates for resource in template.descriptor_resources if resource.image]
+    return tuple(image for image in map(parse_image, texts) if image is not None)
