@@ -1,0 +1,133 @@
+"""Chart repositories: what an `index.yaml` offers, and which version a request means.
+
+Pure: texts go in, entries come out; fetching is the adapters' part. The rules are those of Helm's `repo.IndexFile`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cmp_to_key
+from urllib.parse import urljoin, urlsplit
+
+from kymatui.errors import HelmError
+from kymatui.helm.semver import Constraint, SemverError, Version, parse_constraint, parse_version
+from kymatui.helm.yaml import load_yaml
+
+_DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class ChartVersion:
+    """One packed chart that a repository offers; `digest` is the SHA-256 of the archive in hex, or ""."""
+
+    name: str
+    version: str
+    urls: tuple[str, ...]
+    digest: str = ""
+    app_version: str = ""
+    description: str = ""
+    deprecated: bool = False
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryIndex:
+    """The charts of a repository by name, each with its versions, the newest first."""
+
+    charts: Mapping[str, tuple[ChartVersion, ...]] = field(repr=False)
+
+    def find(self, name: str, version: str = "") -> ChartVersion:
+        """The version that is meant: exactly that one, else the newest that a range allows; "" is the newest stable.
+
+        Raises HelmError where the repository has none.
+        """
+        offered = self.charts.get(name)
+        if not offered:
+            raise HelmError(f"no chart name found: {name}", hint=_near(name, self.charts))
+        exact = next((entry for entry in offered if version and entry.version == version), None)
+        if exact is not None:
+            return exact
+        constraint = _constraint(name, version)
+        for entry in offered:
+            parsed = _parsed(entry.version)
+            if parsed is not None and constraint.check(parsed):
+                return entry
+        newest = ", ".join(entry.version for entry in offered[:5])
+        raise HelmError(f"no chart version found for {name}-{version}", hint=f"the newest are {newest}")
+
+
+def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
+    """Reads an `index.yaml`. Entries that are no charts are left out, as Helm does; a text that is no index is refused."""
+    body = load_yaml(text)
+    if not isinstance(body, dict) or not body.get("apiVersion"):
+        raise HelmError(f"{source} is no index of a chart repository: no API version specified")
+    entries = body.get("entries")
+    charts: dict[str, tuple[ChartVersion, ...]] = {}
+    for name, versions in (entries if isinstance(entries, dict) else {}).items():
+        found = [entry for one in (versions if isinstance(versions, list) else []) if (entry := _entry(name, one))]
+        if found:
+            charts[str(name)] = tuple(sorted(found, key=cmp_to_key(_newest_first)))
+    return RepositoryIndex(charts)
+
+
+def archive_url(repository: str, entry: ChartVersion) -> str:
+    """Where the archive is: the first URL of the entry, relative ones against the repository's own.
+
+    Only http, https and oci are followed: an index is somebody else's text.
+    """
+    if not entry.urls:
+        raise HelmError(f"chart {entry.name}-{entry.version} has no downloadable URLs")
+    base = repository if repository.endswith("/") else f"{repository}/"
+    url = urljoin(base, entry.urls[0])
+    if urlsplit(url).scheme not in ("http", "https", "oci"):
+        raise HelmError(f"chart {entry.name}-{entry.version}: {url!r} is no URL that can be fetched")
+    query = urlsplit(repository).query
+    return f"{url}?{query}" if query and not urlsplit(url).query else url
+
+
+def _entry(name: object, value: object) -> ChartVersion | None:
+    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
+        return None
+    urls = value.get("urls")
+    digest = _DIGEST.fullmatch(str(value.get("digest") or ""))
+    return ChartVersion(
+        str(value.get("name") or name),
+        value["version"],
+        tuple(str(url) for url in urls) if isinstance(urls, list) else (),
+        digest[1] if digest else "",
+        str(value.get("appVersion") or ""),
+        str(value.get("description") or ""),
+        value.get("deprecated") is True,
+        str(value.get("created") or ""),
+    )
+
+
+def _parsed(text: str) -> Version | None:
+    try:
+        return parse_version(text)
+    except SemverError:
+        return None
+
+
+def _newest_first(one: ChartVersion, other: ChartVersion) -> int:
+    """What is no version comes last."""
+    left, right = _parsed(one.version), _parsed(other.version)
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    return right.compare(left)
+
+
+def _constraint(name: str, version: str) -> Constraint:
+    try:
+        return parse_constraint(version or "*")
+    except SemverError as error:
+        raise HelmError(f"{name}: {version!r} is no version and no range: {error}") from error
+
+
+def _near(name: str, charts: Mapping[str, object]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, charts, n=3)
+    return f"did you mean {', '.join(near)}?" if near else ""
