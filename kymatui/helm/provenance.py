@@ -1,7 +1,7 @@
 """Provenance files: who signed this archive, and is it the one that was signed.
 
-A `.prov` file is a clear-signed text (OpenPGP) with the chart's `Chart.yaml` and the SHA-256 of the archive. Signatures are
-checked by Sequoia through the optional `pysequoia`; without it verification is refused, never passed over.
+A `.prov` file is a clear-signed text (OpenPGP) with the chart's `Chart.yaml` and the SHA-256 of the archive. Signatures
+are checked by Sequoia through the optional `pysequoia`; without it verification is refused, never passed over.
 """
 
 from __future__ import annotations

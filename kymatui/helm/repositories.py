@@ -59,7 +59,7 @@ class RepositoryIndex:
 
 
 def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
-    """Reads an `index.yaml`. Entries that are no charts are left out, as Helm does; a text that is no index is refused."""
+    """Reads an `index.yaml`. Entries that are no charts are left out, as Helm does; what is no index is refused."""
     body = load_yaml(text)
     if not isinstance(body, dict) or not body.get("apiVersion"):
         raise HelmError(f"{source} is no index of a chart repository: no API version specified")

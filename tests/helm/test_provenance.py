@@ -46,7 +46,7 @@ def test_a_signed_archive_names_its_signer(key: Any, ring: bytes) -> None:
 
 
 def test_a_changed_archive_is_refused(key: Any, ring: bytes) -> None:
-    with pytest.raises(HelmError, match="sha256 sum does not match for demo-0.1.0"):
+    with pytest.raises(HelmError, match=r"sha256 sum does not match for demo-0.1.0"):
         verify(ARCHIVE + b"!", FILENAME, sign(key), ring)
 
 
@@ -62,7 +62,7 @@ def test_a_signer_who_is_not_in_the_keyring_is_refused(ring: bytes) -> None:
 
 
 def test_another_file_name_is_refused(key: Any, ring: bytes) -> None:
-    with pytest.raises(HelmError, match="does not contain a SHA for a file named 'other.tgz'"):
+    with pytest.raises(HelmError, match=r"does not contain a SHA for a file named 'other.tgz'"):
         verify(ARCHIVE, "other.tgz", sign(key), ring)
 
 

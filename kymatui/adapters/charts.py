@@ -1,0 +1,208 @@
+"""Where charts come from: a path, a URL, a repository, an OCI registry. Archives by digest are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kymatui.adapters.blobs import BlobCache
+from kymatui.adapters.oci.credentials import Credentials, DockerCredentials
+from kymatui.adapters.oci.manifests import Manifest
+from kymatui.adapters.oci.references import Reference, parse_reference
+from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.requesting import Requester
+from kymatui.errors import HelmError, RegistryError
+from kymatui.helm.repositories import RepositoryIndex, archive_url, read_index
+from kymatui.helm.semver import SemverError, parse_constraint, parse_version
+
+CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
+CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
+LARGEST_ARCHIVE = 100 * 1024 * 1024
+LARGEST_INDEX = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to get in: a user for repositories, authorities to trust, and whether a registry may go without TLS."""
+
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca: str | None = None
+    plain_http: bool = False
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedChart:
+    """A packed chart: where it came from, its file name as helm would write it, its bytes, its provenance if asked."""
+
+    source: str
+    filename: str
+    content: bytes = field(repr=False)
+    provenance: bytes | None = field(default=None, repr=False)
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+
+class ChartFetcher:
+    """Fetches packed charts; one fetcher keeps its connections, indexes and credentials."""
+
+    def __init__(self, access: Access | None = None) -> None:
+        self._access = access or Access()
+        self._indexes: dict[str, RepositoryIndex] = {}
+        self._cache = BlobCache(self._access.cache) if self._access.cache else None
+        self._sender: Requester | None = None
+
+    def fetch(
+        self, reference: str, *, version: str = "", repository: str = "", provenance: bool = False
+    ) -> FetchedChart:
+        """`reference` is a URL, `oci://…`, or a chart's name in `repository`."""
+        if reference.startswith("oci://"):
+            return self._from_registry(reference, version, provenance)
+        if repository:
+            return self._from_repository(repository, reference, version, provenance)
+        if urlsplit(reference).scheme in ("http", "https"):
+            return self._from_url(reference, None, provenance)
+        raise HelmError(
+            f"{reference!r} is neither a URL nor a file here",
+            hint="name the repository with --repo URL, or write oci://registry/repository",
+        )
+
+    def index(self, repository: str) -> RepositoryIndex:
+        """The index of a repository, asked for once."""
+        if repository not in self._indexes:
+            url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
+            query = urlsplit(repository).query
+            content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
+            self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
+        return self._indexes[repository]
+
+    # repositories and URLs
+
+    def _from_repository(self, repository: str, name: str, version: str, provenance: bool) -> FetchedChart:
+        if repository.startswith("oci://"):
+            return self._from_registry(f"{repository.rstrip('/')}/{name}", version, provenance)
+        entry = self.index(repository).find(name, version)
+        url = archive_url(repository, entry)
+        if url.startswith("oci://"):
+            return self._from_registry(url, entry.version, provenance)
+        digest = f"sha256:{entry.digest}" if entry.digest else None
+        return self._from_url(url, digest, provenance, repository)
+
+    def _from_url(self, url: str, digest: str | None, provenance: bool, repository: str = "") -> FetchedChart:
+        filename = urlsplit(url).path.rpartition("/")[2] or "chart.tgz"
+        owner = repository or url
+
+        def fetch() -> Iterator[bytes]:
+            yield self._get(url, owner, LARGEST_ARCHIVE)
+
+        signed = self._get(f"{url}.prov", owner, LARGEST_INDEX) if provenance else None
+        return FetchedChart(url, filename, self._kept(digest, fetch), signed)
+
+    def _kept(self, digest: str | None, fetch: Callable[[], Iterator[bytes]]) -> bytes:
+        if digest is None:
+            return b"".join(fetch())
+        if self._cache is not None:
+            return self._cache.get(digest, fetch)
+        content = b"".join(fetch())
+        found = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        if found != digest:
+            raise RegistryError(f"the archive is {found}, the index says {digest}", hint="nothing of it was used")
+        return content
+
+    def _get(self, url: str, owner: str, largest: int) -> bytes:
+        """The body of a URL; the user's name and password go only to the host they were given for."""
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise HelmError(f"{url!r} is no URL that can be fetched")
+        more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
+        if self._access.username and urlsplit(url).netloc == urlsplit(owner).netloc:
+            more["headers"]["Authorization"] = Credentials(self._access.username, self._access.password).basic
+        with self._requester().send("GET", url, **more) as response:
+            if response.status_code != 200:
+                raise RegistryError(f"{url}: HTTP {response.status_code} {response.reason or ''}".rstrip())
+            return _bounded(url, response, largest)
+
+    def _requester(self) -> Requester:
+        if self._sender is None:
+            import requests
+
+            self._sender = Requester(requests.Session(), verify=self._access.ca or True)
+        return self._sender
+
+    # registries
+
+    def _from_registry(self, reference: str, version: str, provenance: bool) -> FetchedChart:
+        where = parse_reference(reference)
+        registry = self._registry()
+        if not where.tag and not where.digest:
+            where = Reference(where.registry, where.repository, self._tag(registry, where, version))
+        manifest = registry.fetch_manifest(where)
+        layer = _layer(manifest, CHART_LAYER)
+        if layer is None or manifest.config is None or manifest.config.media_type != CHART_CONFIG:
+            raise HelmError(f"{where} holds no Helm chart but {manifest.media_type}")
+        if layer.size > LARGEST_ARCHIVE:
+            raise HelmError(f"{where}: the chart has {layer.size} bytes; {LARGEST_ARCHIVE} is the most")
+        content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
+        signed = _layer(manifest, PROVENANCE_LAYER) if provenance else None
+        if provenance and signed is None:
+            raise HelmError(f"{where} has no provenance")
+        name = where.repository.rpartition("/")[2]
+        label = (where.tag or version or where.digest.replace(":", "-")).replace("_", "+")
+        blob = b"".join(registry.read_blob(where, signed)) if signed else None
+        return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob)
+
+    def _registry(self) -> Registry:
+        given = Credentials(self._access.username, self._access.password) if self._access.username else None
+        files = DockerCredentials()
+        return Registry(
+            credentials=lambda registry: given or files.find(registry),
+            insecure=self._access.plain_http,
+            ca=self._access.ca,
+        )
+
+    def _tag(self, registry: Registry, where: Reference, version: str) -> str:
+        """The tag of a version, a range, or the newest stable; tags cannot hold `+`, so helm writes `_` there."""
+        try:
+            constraint = parse_constraint(version or "*")
+        except SemverError as error:
+            raise HelmError(f"{version!r} is no version and no range: {error}") from error
+        found = []
+        for tag in registry.tags(where):
+            try:
+                found.append((parse_version(tag.replace("_", "+")), tag))
+            except SemverError:
+                continue
+        if any(tag == version.replace("+", "_") for _, tag in found):
+            return version.replace("+", "_")
+        allowed = [(parsed, tag) for parsed, tag in found if constraint.check(parsed)]
+        if not allowed:
+            raise HelmError(f"{where} has no version {version}" if version else f"{where} has no stable version")
+        best = allowed[0]
+        for one in allowed[1:]:
+            best = one if one[0].compare(best[0]) > 0 else best
+        return best[1]
+
+
+def _layer(manifest: Manifest, media_type: str) -> Any:
+    return next((layer for layer in manifest.layers if layer.media_type == media_type), None)
+
+
+def _bounded(url: str, response: Any, largest: int) -> bytes:
+    import requests
+
+    content = bytearray()
+    try:
+        for chunk in response.iter_content(1024 * 1024):
+            content += chunk
+            if len(content) > largest:
+                raise RegistryError(f"{url} is longer than {largest} bytes")
+    except requests.exceptions.RequestException as error:
+        raise RegistryError(f"{url}: the transfer broke off", hint="run it again; nothing was kept") from error
+    return bytes(content)

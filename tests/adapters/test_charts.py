@@ -1,0 +1,161 @@
+"""Charts are fetched from repositories, URLs and registries, checked by digest, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.charts import CHART_CONFIG, CHART_LAYER, PROVENANCE_LAYER, Access, ChartFetcher
+from kymatui.adapters.oci.manifests import IMAGE_MANIFEST
+from kymatui.adapters.oci.registry import Registry
+from kymatui.errors import HelmError, RegistryError
+from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
+
+ARCHIVE = b"\x1f\x8b not really a chart"
+SUM = hashlib.sha256(ARCHIVE).hexdigest()
+
+
+class Site:
+    """A chart repository: paths to bodies, and what was asked for."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.url = ""
+
+    def index(self, **entry: Any) -> None:
+        one = {"version": "1.0.0", "urls": ["charts/demo-1.0.0.tgz"], "digest": SUM, **entry}
+        self.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": {"demo": [one]}}).encode()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    found = Site()
+    found.pages["/charts/demo-1.0.0.tgz"] = ARCHIVE
+    found.pages["/charts/demo-1.0.0.tgz.prov"] = b"signed"
+    found.index()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.asked.append((self.path, self.headers.get("Authorization", "")))
+            body = found.pages.get(self.path.partition("?")[0])
+            self.send_response(200 if body is not None else 404)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *args: Any) -> None:
+            del args
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_chart_of_a_repository(site: Site) -> None:
+    found = ChartFetcher().fetch("demo", repository=site.url)
+    assert (found.filename, found.content) == ("demo-1.0.0.tgz", ARCHIVE)
+    assert found.digest == f"sha256:{SUM}"
+
+
+def test_a_chart_by_url(site: Site) -> None:
+    assert ChartFetcher().fetch(f"{site.url}/charts/demo-1.0.0.tgz").content == ARCHIVE
+
+
+def test_the_provenance_comes_along_when_asked(site: Site) -> None:
+    assert ChartFetcher().fetch("demo", repository=site.url, provenance=True).provenance == b"signed"
+
+
+def test_the_second_time_the_archive_comes_from_the_cache(site: Site, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert ChartFetcher(Access(cache=tmp_path)).fetch("demo", repository=site.url).content == ARCHIVE
+    assert [path for path, _ in site.asked].count("/charts/demo-1.0.0.tgz") == 1
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_an_archive_that_is_not_what_the_index_says_is_refused(site: Site, tmp_path: Path, cached: bool) -> None:
+    site.pages["/charts/demo-1.0.0.tgz"] = b"something else"
+    with pytest.raises(RegistryError, match="sha256:"):
+        ChartFetcher(Access(cache=tmp_path if cached else None)).fetch("demo", repository=site.url)
+
+
+def test_the_password_goes_to_the_repository_and_nowhere_else(site: Site) -> None:
+    site.index(urls=[f"{site.url.replace('127.0.0.1', 'localhost')}/charts/demo-1.0.0.tgz"])
+    ChartFetcher(Access("ann", "s3cret")).fetch("demo", repository=site.url)
+    basic = "Basic " + b64encode(b"ann:s3cret").decode()
+    assert site.asked == [("/index.yaml", basic), ("/charts/demo-1.0.0.tgz", "")]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("http://127.0.0.1:9/x.tgz", r"127\.0\.0\.1:9 cannot be reached"),
+        ("demo", "neither a URL nor a file"),
+        ("ftp://x/y.tgz", "neither a URL nor a file"),
+    ],
+)
+def test_what_cannot_be_fetched_says_why(reference: str, message: str) -> None:
+    with pytest.raises((HelmError, RegistryError), match=message):
+        ChartFetcher().fetch(reference)
+
+
+def test_a_missing_page_names_its_url(site: Site) -> None:
+    with pytest.raises(RegistryError, match=r"/nothing/index\.yaml: HTTP 404"):
+        ChartFetcher().fetch("demo", repository=f"{site.url}/nothing")
+
+
+@pytest.fixture
+def registry(serve: Serve) -> str:  # noqa: F811
+    host = serve().registry.address
+    for version in ("1.0.0", "1.2.0", "2.0.0-rc.1"):
+        push_chart(f"{host}/charts/demo:{version}", CHART_CONFIG)
+    push_chart(f"{host}/charts/image:1.0.0", "application/vnd.oci.image.config.v1+json")
+    return host
+
+
+def push_chart(where: str, config_type: str) -> None:
+    client = Registry(insecure=True)
+    config = client.push_blob(where, b"{}", config_type)
+    layer = client.push_blob(where, ARCHIVE, CHART_LAYER)
+    signed = client.push_blob(where, b"signed", PROVENANCE_LAYER)
+    body = {"schemaVersion": 2, "config": config.to_json(), "layers": [layer.to_json(), signed.to_json()]}
+    client.push_manifest(where, json.dumps(body).encode(), IMAGE_MANIFEST)
+
+
+@pytest.mark.parametrize(
+    ("tail", "version", "filename"),
+    [
+        ("demo", "", "demo-1.2.0.tgz"),
+        ("demo", "~1.0", "demo-1.0.0.tgz"),
+        ("demo", ">0-0", "demo-2.0.0-rc.1.tgz"),
+        ("demo:1.0.0", "", "demo-1.0.0.tgz"),
+    ],
+)
+def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename: str) -> None:
+    fetcher = ChartFetcher(Access(plain_http=True))
+    found = fetcher.fetch(f"oci://{registry}/charts/{tail}", version=version, provenance=True)
+    assert (found.filename, found.content, found.provenance) == (filename, ARCHIVE, b"signed")
+
+
+@pytest.mark.parametrize(
+    ("tail", "version", "message"),
+    [
+        ("demo", "9.0.0", "has no version 9.0.0"),
+        ("image:1.0.0", "", "holds no Helm chart"),
+        ("demo", "%%", "no version and no range"),
+    ],
+)
+def test_what_a_registry_does_not_have(registry: str, tail: str, version: str, message: str) -> None:
+    with pytest.raises(HelmError, match=message):
+        ChartFetcher(Access(plain_http=True)).fetch(f"oci://{registry}/charts/{tail}", version=version)
