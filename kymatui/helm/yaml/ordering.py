@@ -1,0 +1,95 @@
+"""The order of keys in what Go writes as YAML: letters after everything else, numbers within by their value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cmp_to_key, lru_cache
+from typing import Final
+
+_WORD_LIMIT: Final = 64
+
+
+def sort_keys(keys: Iterable[str]) -> list[str]:
+    """Keys as go-yaml v2 sorts them (`sorter.go`)."""
+    return list(_sorted(tuple(keys), False))
+
+
+def sort_keys_v3(keys: Iterable[str]) -> list[str]:
+    """Keys as go-yaml v3 sorts them: digits of a number that goes on come before letters."""
+    return list(_sorted(tuple(keys), True))
+
+
+@lru_cache(maxsize=2048)
+def _remembered(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
+    return _sort(keys, digits_first)
+
+
+def _sorted(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
+    return _remembered(keys, digits_first) if len(keys) <= _WORD_LIMIT else _sort(keys, digits_first)
+
+
+def _sort(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
+    if all(map(str.isalpha, keys)):
+        return tuple(sorted(keys))
+    # sorted first: what compares as equal keeps an order of its own whatever order the keys came in
+    return tuple(sorted(sorted(keys), key=_BY_V3 if digits_first else _BY_V2))
+
+
+def _compare(first: str, second: str, digits_first: bool) -> int:
+    if first == second:
+        return 0
+    digits = False
+    for at, (one, two) in enumerate(zip(first, second, strict=False)):
+        if one != two:
+            return _differ(first, second, at, digits and digits_first)
+        digits = one.isdecimal()
+    return -1 if len(first) < len(second) else 1
+
+
+def _differ(first: str, second: str, at: int, in_number: bool) -> int:
+    one, two = first[at], second[at]
+    letter_one, letter_two = one.isalpha(), two.isalpha()
+    if letter_one and letter_two:
+        return -1 if one < two else 1
+    if letter_one or letter_two:
+        return -1 if (letter_one if in_number else letter_two) else 1
+    start = int((one == "0" or two == "0") and _within_number(first, at))
+    number_one, end_one = _number(first, at, start)
+    number_two, end_two = _number(second, at, start)
+    if number_one != number_two:
+        return -1 if number_one < number_two else 1
+    if end_one != end_two:
+        return -1 if end_one < end_two else 1
+    return -1 if one < two else 1
+
+
+def _within_number(text: str, at: int) -> bool:
+    for position in range(at - 1, -1, -1):
+        if not text[position].isdecimal():
+            return False
+        if text[position] != "0":
+            return True
+    return False
+
+
+def _number(text: str, at: int, number: int) -> tuple[int, int]:
+    end = at
+    while end < len(text) and text[end].isdecimal():
+        number = number * 10 + ord(text[end]) - 48
+        end += 1
+    if end - at > 17:  # Go's int64 wraps around
+        number &= (1 << 64) - 1
+        number -= (number >> 63) << 64
+    return number, end
+
+
+def _by_v2(first: str, second: str) -> int:
+    return _compare(first, second, False)
+
+
+def _by_v3(first: str, second: str) -> int:
+    return _compare(first, second, True)
+
+
+_BY_V2: Final = cmp_to_key(_by_v2)
+_BY_V3: Final = cmp_to_key(_by_v3)

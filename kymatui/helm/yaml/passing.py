@@ -1,0 +1,49 @@
+"""What JSON and the reader of YAML do to a string on its way through both, as toYaml sends it.
+
+sigs.k8s.io/yaml writes JSON, reads that as YAML 1.1 and writes what it read. Most strings come through as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kymatui.helm.yaml.errors import YamlError
+
+_TOUCHED: Final = re.compile("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_REFUSED: Final = re.compile("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_BROKEN: Final = re.compile("[\ud800-\udfff]")
+_FOLDED: Final = re.compile(" *\x85(?: *\x85)* *")
+_DOCUMENT_MARK: Final = re.compile("\x85(?:---|\\.\\.\\.)[ \x85]")
+_ESCAPED: Final = re.compile('[\x00-\x1f<>&\u2028\u2029"\\\\]')
+_SIMPLE_KEY: Final = 1024
+_SHORT: Final = frozenset('\b\f\n\r\t"\\')
+
+
+def pass_json(text: str) -> str:
+    """A string after JSON and YAML: what is no UTF-8 is U+FFFD, and NEL is a line break that folds."""
+    if (text.isascii() and "\x7f" not in text) or not _TOUCHED.search(text):
+        return text
+    text = _BROKEN.sub("\ufffd", text)
+    if _REFUSED.search(text):
+        raise YamlError("yaml: control characters are not allowed")
+    if "\x85" not in text:
+        return text
+    if _DOCUMENT_MARK.search(text):
+        raise YamlError("yaml: found unexpected document indicator")
+    return _FOLDED.sub(lambda found: "\n" * (found[0].count("\x85") - 1) or " ", text)
+
+
+def pass_json_key(text: str) -> str:
+    """The same for a key, which YAML takes only on one line and within 1,024 characters."""
+    if len(text) > _SIMPLE_KEY // 6 and _json_length(text) > _SIMPLE_KEY:
+        raise YamlError("yaml: did not find expected ',' or '}'")
+    passed = pass_json(text)
+    if "\x85" in text:
+        raise YamlError("yaml: did not find expected ',' or '}'")
+    return passed
+
+
+def _json_length(text: str) -> int:
+    extra = sum(1 if found[0] in _SHORT else 5 for found in _ESCAPED.finditer(text))
+    return len(text) + 2 + extra + 5 * len(_BROKEN.findall(text))

@@ -1,0 +1,439 @@
+"""YAML texts as Helm reads them: sigs.k8s.io/yaml, that is go-yaml v2, then JSON, then Go values.
+
+All numbers come out as float, all keys as str, dates as str, aliases as copies. Only the first document is read, as in
+Go; `documents` reads them all. PyYAML's parser (libyaml) finds the events; everything else is here, because no resolver
+of PyYAML's agrees with Go's.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import yaml as pyyaml
+
+from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.govalues.text import from_bytes, is_valid, to_bytes
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.resolving import (
+    BINARY,
+    HINTS,
+    MAX_INT,
+    MERGE,
+    TIMESTAMP,
+    Scalar,
+    resolve_plain,
+    resolve_tagged,
+)
+
+try:
+    from yaml._yaml import CParser as _Parser
+except ImportError:  # a PyYAML without libyaml: the same events, ten times slower
+
+    class _Parser(pyyaml.reader.Reader, pyyaml.scanner.Scanner, pyyaml.parser.Parser):  # type: ignore[no-redef]
+        def __init__(self, stream: bytes) -> None:
+            pyyaml.reader.Reader.__init__(self, stream)
+            pyyaml.scanner.Scanner.__init__(self)
+            pyyaml.parser.Parser.__init__(self)
+
+
+MAX_DEPTH: Final = 500
+"""Collections within collections; Go allows 10,000, Python's stack does not."""
+
+_CONVERTING: Final = "error converting YAML to JSON: "
+_NO_KEY: Final = object()
+_MERGE_KEY: Final = object()
+_END: Final = object()
+_COLON: Final = "\uf8c3"
+_MAX_COLONS: Final = 100
+_ODD: Final = (b"?", b"\\/", _COLON.encode())
+_SLASH = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
+
+
+class _UnexpectedColonError(Exception):
+    """libyaml refuses `{a:}`, go-yaml has "a:" there: the same text with a stand-in for that colon can be read."""
+
+    def __init__(self, repaired: bytes) -> None:
+        super().__init__()
+        self.repaired = repaired
+
+
+class _EarlyEndError(Exception):
+    """`[]: x` and `{}: x` at the root end the document after the brackets in go-yaml."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class _BadKey:
+    """A key that has no JSON; it matters only when it is still there at the end."""
+
+    def __init__(self, shown: str) -> None:
+        self.shown = shown
+
+
+class _Anchored:
+    """What an anchor names: its value, the number of nodes under it, and whether it is complete."""
+
+    __slots__ = ("complete", "count", "value")
+
+    def __init__(self, value: Any, count: int, complete: bool) -> None:
+        self.value = value
+        self.count = count
+        self.complete = complete
+
+
+def load_yaml(text: str | bytes, *, strict: bool = False) -> Any:
+    """The value of the first document (None where there is none): None, bool, float, str, list, dict.
+
+    strict: a key that stands twice is an error (else the last one counts). Raises YamlError, with Go's text.
+    """
+    return _load(text, strict)[0]
+
+
+def load_as_json(text: str | bytes) -> Any:
+    """The same as a JSON parser has it that reads what Go prints: whole numbers from 2**53 to 1e21 are int.
+
+    Go prints the shortest digits that mean the same float, so 9223372036854775807 comes out as 9223372036854776000.
+    """
+    value, large = _load(text, strict=False)
+    return _printed_digits(value) if large else value
+
+
+def _printed_digits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _printed_digits(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_printed_digits(part) for part in value]
+    if isinstance(value, float) and _EXACT <= abs(value) < 1e21:
+        return int(format_float(value, "f"))
+    return value
+
+
+def _load(text: str | bytes, strict: bool) -> tuple[Any, bool]:
+    data = to_bytes(text) if isinstance(text, str) else text
+    for _ in range(_MAX_COLONS):
+        reader = _Reader(data, strict)
+        try:
+            value = reader.next_document()
+        except _UnexpectedColonError as found:
+            data = found.repaired
+        else:
+            return None if value is _END else value, reader.unclean
+    raise YamlError(f"{_CONVERTING}yaml: found unexpected ':'")
+
+
+def documents(text: str | bytes) -> Iterator[Any]:
+    """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError."""
+    reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False)
+    while (value := reader.next_document()) is not _END:
+        yield value
+
+
+class _Reader:
+    """One pass over the events of a text; no recursion, so that depth cannot hurt."""
+
+    def __init__(self, data: bytes, strict: bool) -> None:
+        self.data = data
+        self.strict = strict
+        self.odd = any(mark in data for mark in _ODD)
+        self.root_at = self.key_at = -1
+        self.anchors: dict[str, _Anchored] = {}
+        self.unclean = False
+        self.failure: str | None = None
+        self.repeated: list[str] = []
+        self.decoded = 0
+        self.aliased = 0
+        try:
+            self.parser = _Parser(data or b"\n")
+        except pyyaml.YAMLError as error:
+            raise _syntax_error(error) from error
+
+    def next_document(self) -> Any:
+        self.anchors.clear()
+        try:
+            event = self.parser.get_event()
+            if isinstance(event, pyyaml.StreamStartEvent):
+                event = self.parser.get_event()
+            if event is None or isinstance(event, pyyaml.StreamEndEvent):
+                return _END
+            if getattr(event, "version", None) not in (None, (1, 1)):
+                raise YamlError(f"{_CONVERTING}yaml: found incompatible YAML document")
+            value = self._node()
+            self.parser.get_event()
+        except _EarlyEndError as end:
+            return end.value
+        except pyyaml.YAMLError as error:
+            self._repair(error)
+            raise _syntax_error(error) from error
+        except UnicodeError as error:
+            raise YamlError(f"{_CONVERTING}yaml: invalid Unicode character") from error
+        self._refuse()
+        if self.unclean:
+            _check_clean(value)
+        return value
+
+    def _repair(self, error: pyyaml.YAMLError) -> None:
+        mark = getattr(error, "problem_mark", None)
+        if mark is None or getattr(error, "problem", "") != "found unexpected ':'":
+            return
+        text = self.data.decode("utf-8-sig", "replace")
+        if text[mark.index : mark.index + 1] == ":":
+            raise _UnexpectedColonError((text[: mark.index] + _COLON + text[mark.index + 1 :]).encode()) from error
+
+    def _refuse(self) -> None:
+        if self.failure is None:
+            self._check_aliasing()
+        if self.failure is not None:
+            raise YamlError(f"{_CONVERTING}yaml: {self.failure}")
+        if self.repeated:
+            raise YamlError(f"{_CONVERTING}yaml: unmarshal errors:\n  " + "\n  ".join(self.repeated))
+
+    def _fail(self, words: str) -> None:
+        """The first failure counts, and a failure of syntax further on counts more: Go parses all, then decodes."""
+        if self.failure is None:
+            self.failure = words
+
+    def _node(self) -> Any:
+        get_event: Callable[[], Any] = self.parser.get_event
+        stack: list[tuple[Any, Any, _Anchored | None, int, bool]] = []
+        container: Any = None
+        key: Any = _NO_KEY
+        anchored: _Anchored | None = None
+        started = 0
+        flow = False
+        odd = self.odd
+        while True:
+            event = get_event()
+            kind = type(event)
+            from_alias = False
+            if kind is pyyaml.ScalarEvent:
+                self.decoded += 1
+                if odd:
+                    self._examine(event, flow, type(container) is dict)
+                if event.tag is None and event.implicit[0]:
+                    text = event.value
+                    if text and text[0] not in HINTS:
+                        if text == "<<" and key is _NO_KEY and type(container) is dict:
+                            key = _MERGE_KEY
+                            continue
+                        value: Any = text
+                    else:
+                        value = resolve_plain(text)[1]
+                        if value.__class__ in _NUMBERS and not -_EXACT < value < _EXACT:
+                            self.unclean = True
+                elif event.tag is None:
+                    value = event.value
+                else:
+                    if _is_merge(event) and key is _NO_KEY and type(container) is dict:
+                        key = _MERGE_KEY
+                        continue
+                    value = self._tagged(event)
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = _Anchored(value, 1, True)
+            elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
+                self.decoded += 1
+                self._open(event, len(stack))
+                stack.append((container, key, anchored, started, flow))
+                container, key, anchored, started = {} if kind is pyyaml.MappingStartEvent else [], _NO_KEY, None, 0
+                flow = event.flow_style
+                if event.anchor is not None:
+                    anchored, started = _Anchored(container, 0, False), self.decoded - 1
+                    self.anchors[event.anchor] = anchored
+                continue
+            elif kind is pyyaml.MappingEndEvent or kind is pyyaml.SequenceEndEvent:
+                value = container
+                if anchored is not None:
+                    anchored.count, anchored.complete = self.decoded - started, True
+                container, key, anchored, started, flow = stack.pop()
+            else:
+                value = self._alias(event)
+                from_alias = True
+            if container is None:
+                return float(value) if value.__class__ is int else value
+            if type(container) is list:
+                container.append(float(value) if value.__class__ is int else value)
+            elif key is _NO_KEY:
+                key = (
+                    value
+                    if value.__class__ is str
+                    else self._key(value, from_alias or len(stack) > 1 or bool(container))
+                )
+            elif key is _MERGE_KEY:
+                self._merge(container, value, from_alias)
+                key = _NO_KEY
+            else:
+                if self.strict and key in container:
+                    line = event.start_mark.line + 1
+                    self.repeated.append(f'line {line}: key "{key}" already set in map')
+                else:
+                    container[key] = float(value) if value.__class__ is int else value
+                key = _NO_KEY
+
+    def _open(self, event: Any, depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise YamlError(f"{_CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}")
+        if depth == 0:
+            self.root_at, self.key_at = event.start_mark.index, -1
+        elif depth == 1 and self.key_at < 0:
+            self.key_at = event.start_mark.index if event.tag is None and event.anchor is None else 0
+
+    def _examine(self, event: Any, flow: bool, mapping: bool) -> None:
+        """What go-yaml's scanner sees otherwise than libyaml: `?` in flow, `\\/` in quotes, our own stand-in."""
+        text: str = event.value
+        if _COLON in text:
+            event.value = text.replace(_COLON, ":")
+        if flow and not event.style and "?" in text[1:]:
+            closing = "}" if mapping else "]"
+            line = event.start_mark.line
+            where = f"line {line}: " if line else ""
+            raise YamlError(f"{_CONVERTING}yaml: {where}did not find expected ',' or '{closing}'")
+        if event.style == '"' and "/" in text:
+            source = self.data.decode("utf-8-sig", "replace")[event.start_mark.index : event.end_mark.index]
+            if _SLASH.match(source):
+                line = event.start_mark.line + 1
+                where = f"line {line}: " if line > 1 else ""
+                raise YamlError(f"{_CONVERTING}yaml: {where}found unknown escape character")
+
+    def _tagged(self, event: Any) -> Scalar:
+        tag: str = event.tag
+        try:
+            found, value = resolve_tagged(tag, event.value)
+            if found == BINARY:
+                return _binary(event.value)
+        except ValueError as error:
+            self._fail(str(error))
+            return None
+        if found == TIMESTAMP:
+            return str(event.value)
+        if value.__class__ in _NUMBERS and not -_EXACT < value < _EXACT:
+            self.unclean = True
+        return value
+
+    def _alias(self, event: Any) -> Any:
+        anchored = self.anchors.get(event.anchor)
+        if anchored is None:
+            raise YamlError(f"{_CONVERTING}yaml: unknown anchor '{event.anchor}' referenced")
+        if not anchored.complete:
+            self._fail(f"anchor '{event.anchor}' value contains itself")
+            return None
+        self.decoded += 1 + anchored.count
+        self.aliased += anchored.count
+        self._check_aliasing()
+        return None if self.failure else copy_plain(anchored.value)
+
+    def _check_aliasing(self) -> None:
+        if (
+            self.aliased > 100
+            and self.decoded > 1000
+            and self.aliased / self.decoded > _allowed_alias_ratio(self.decoded)
+        ):
+            self._fail("document contains excessive aliasing")
+
+    def _key(self, value: Any, inner: bool) -> Any:
+        if isinstance(value, (dict, list)):
+            if not value and not inner and self.key_at == self.root_at:
+                raise _EarlyEndError(value)
+            self._fail("invalid map key")
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float):
+            return _float_key(value)
+        if isinstance(value, int) and value <= MAX_INT:
+            return str(value)
+        self.unclean = True
+        return _BadKey("%!s(<nil>)" if value is None else "uint64")
+
+    def _merge(self, target: dict[str, Any], value: Any, from_alias: bool) -> None:
+        """What a merge key brings replaces what stands before it, and is replaced by what comes after it."""
+        parts = [value] if isinstance(value, dict) else value
+        if not isinstance(parts, list) or (from_alias and parts is value):
+            self._fail("map merge requires map or sequence of maps as the value")
+            return
+        for part in reversed(parts):
+            if not isinstance(part, dict):
+                self._fail("map merge requires map or sequence of maps as the value")
+                return
+            target.update(part)
+
+
+def copy_plain(value: Any) -> Any:
+    """A copy that shares no list and no dict with the value."""
+    if value.__class__ is dict:
+        return {key: copy_plain(part) if part.__class__ in _COLLECTIONS else part for key, part in value.items()}
+    if value.__class__ is list:
+        return [copy_plain(part) if part.__class__ in _COLLECTIONS else part for part in value]
+    return value
+
+
+_COLLECTIONS: Final = (dict, list)
+_NUMBERS: Final = (int, float)
+_EXACT: Final = 1 << 53
+
+
+def _is_merge(event: Any) -> bool:
+    return bool(event.value == "<<" and (event.implicit[0] or event.tag == MERGE))
+
+
+def _binary(text: str) -> str:
+    try:
+        data = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError("!!binary value contains invalid base64 data") from error
+    found = from_bytes(data)
+    return found if is_valid(found) else "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in found)
+
+
+def _float_key(number: float) -> str:
+    try:
+        text = format_float(struct.unpack("f", struct.pack("f", number))[0], "g", -1, 32)
+    except OverflowError:
+        text = "+Inf" if number > 0 else "-Inf"
+    return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
+
+
+def _allowed_alias_ratio(decoded: int) -> float:
+    """go-yaml's bound against documents that grow by aliases."""
+    if decoded <= 400_000:
+        return 0.99
+    if decoded >= 4_000_000:
+        return 0.10
+    return 0.99 - 0.89 * ((decoded - 400_000) / 3_600_000)
+
+
+def _check_clean(value: Any) -> None:
+    """Refuses what JSON does not have: NaN, infinities, and keys that are null or too large."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for key in part:
+                if isinstance(key, _BadKey):
+                    raise YamlError(f"{_CONVERTING}unsupported map key of type: {key.shown}")
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise YamlError(f"{_CONVERTING}json: unsupported value: {format_float(part)}")
+
+
+def _syntax_error(error: pyyaml.YAMLError) -> YamlError:
+    """libyaml's problem with the line that go-yaml tells, which is not always the line where it is."""
+    problem = (
+        getattr(error, "problem", None) or getattr(error, "reason", None) or "unknown problem parsing YAML content"
+    )
+    mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    line = 0
+    if mark is not None and mark.line:
+        line = mark.line + isinstance(error, pyyaml.scanner.ScannerError)
+    elif context is not None:
+        line = context.line
+    where = f"line {line}: " if line else ""
+    return YamlError(f"{_CONVERTING}yaml: {where}{problem}")

@@ -1,0 +1,222 @@
+"""How go-yaml writes a string: the style it takes, the escapes, and where it breaks long lines.
+
+The rules are those of the emitter of libyaml as go-yaml v2 and v3 have it (`emitterc.go`, `encode.go`).
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
+
+_SPECIAL: Final = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+_BREAK: Final = re.compile("[\n\u2028\u2029]")
+_SPACE_BREAK: Final = re.compile(" [\n\u2028\u2029]")
+_BREAK_SPACE: Final = re.compile("[\n\u2028\u2029] ")
+_INDICATED: Final = re.compile(
+    r"[#,\[\]{}&*!|>'\"%@`]|[?:-](?:[ \t]|\Z)|---|\.\.\."  # at the start
+    r"|.*?(?::(?:[ \t]|\Z)|[ \t\r\n\u0085\u2028\u2029]\#)",  # further on
+    re.DOTALL,
+)
+_EASY: Final = re.compile(r"[A-Za-z/_][A-Za-z0-9/_.=+-]*\Z", re.ASCII)
+_SINGLE_SPACE: Final = re.compile("(?<! ) (?! )")
+_SPACES: Final = re.compile("( +)")
+_LINE: Final = re.compile("([^\n\u2028\u2029]*)([\n\u2028\u2029]|\\Z)")
+_ESCAPED: Final = re.compile('[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|[\n"\\\\\u2028\u2029]')
+_ANY: Final = re.compile(".", re.DOTALL)
+_SHORT_ESCAPES: Final = {
+    "\0": "\\0",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\v": "\\v",
+    "\f": "\\f",
+    "\r": "\\r",
+    "\x1b": "\\e",
+    '"': '\\"',
+    "\\": "\\\\",
+    "\x85": "\\N",
+    "\xa0": "\\_",
+    "\u2028": "\\L",
+    "\u2029": "\\P",
+}
+
+
+class ScalarStyle(enum.Enum):
+    PLAIN = "plain"
+    SINGLE = "'"
+    DOUBLE = '"'
+    LITERAL = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What differs between the two go-yamls: `plain` tells what needs no quotes, `tabs` whether tabs may stand."""
+
+    plain: Callable[[str], bool]
+    tabs: bool
+
+
+def _plain_v2(text: str) -> bool:
+    if text and text[0] not in HINTS:
+        return True
+    return resolve_plain(text)[0] == STR and not is_sexagesimal(text)
+
+
+def _plain_v3(text: str) -> bool:
+    return text not in OLD_BOOLEANS and _plain_v2(text)
+
+
+V2: Final = Dialect(_plain_v2, tabs=False)
+V3: Final = Dialect(_plain_v3, tabs=True)
+
+
+def scalar_style(text: str, dialect: Dialect) -> ScalarStyle:
+    """The style of a value or key in block context."""
+    return _remembered_style(text, dialect) if len(text) <= 128 else _style(text, dialect)
+
+
+@lru_cache(maxsize=8192)
+def _remembered_style(text: str, dialect: Dialect) -> ScalarStyle:
+    return _style(text, dialect)
+
+
+def _style(text: str, dialect: Dialect) -> ScalarStyle:
+    if _EASY.match(text) and dialect.plain(text):
+        return ScalarStyle.PLAIN
+    tabs = "\t" in text
+    special = _SPECIAL.search(text) is not None or (tabs and not dialect.tabs)
+    space_break = _SPACE_BREAK.search(text) is not None
+    if "\n" in text:
+        fits = not (special or space_break or text.endswith(" "))
+        return ScalarStyle.LITERAL if fits else ScalarStyle.DOUBLE
+    if not dialect.plain(text) or special or tabs or space_break or _BREAK_SPACE.search(text):
+        return ScalarStyle.DOUBLE
+    if text[0] == " " or text[-1] == " " or _BREAK.search(text) or _INDICATED.match(text):
+        return ScalarStyle.SINGLE
+    return ScalarStyle.PLAIN
+
+
+def is_multiline(text: str) -> bool:
+    """Whether a key cannot stand before its colon on one line."""
+    return _MULTILINE.search(text) is not None
+
+
+_MULTILINE: Final = re.compile("[\r\n\x85\u2028\u2029]")
+
+
+def write_scalar(text: str, dialect: Dialect, indent: int, column: int, width: int) -> str:
+    """A string that starts at a column; its further lines are indented; lines break at spaces past the width."""
+    style = scalar_style(text, dialect)
+    if style is ScalarStyle.PLAIN:
+        return _fold(text, indent, column, width) if column + len(text) > width else text
+    if style is ScalarStyle.LITERAL:
+        return _literal(text, indent)
+    if style is ScalarStyle.SINGLE:
+        return _single_quoted(text, indent, column + 1, width)
+    return _double_quoted(text, indent, column + 1, width)
+
+
+def _fold(text: str, indent: int, column: int, width: int) -> str:
+    if " " not in text:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for space in _SINGLE_SPACE.finditer(text):
+        at = space.start()
+        column += at - done
+        pieces.append(text[done:at])
+        if column > width and 0 < at < len(text) - 1:
+            pieces.append("\n" + " " * indent)
+            column = indent
+        else:
+            pieces.append(" ")
+            column += 1
+        done = at + 1
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+def _single_quoted(text: str, indent: int, column: int, width: int) -> str:
+    quoted = text.replace("'", "''")
+    if _BREAK.search(text):
+        return f"'{_broken(quoted, indent, column, width)}'"
+    if column + len(quoted) > width:
+        # the place of a space counts in the text without the doubled quotes: only its ends matter
+        quoted = _fold(quoted, indent, column, width)
+    return f"'{quoted}'"
+
+
+def _broken(text: str, indent: int, column: int, width: int) -> str:
+    """Line separators within single quotes stand as they are, and an indentation follows them."""
+    pieces: list[str] = []
+    after_break = False
+    for found in _LINE.finditer(text):
+        line, end = found[1], found[2]
+        if line:
+            if after_break:
+                pieces.append(" " * indent)
+                column = indent
+            pieces.append(_fold(line, indent, column, width))
+        pieces.append(end)
+        after_break = after_break or bool(end)
+    return "".join(pieces)
+
+
+def _literal(text: str, indent: int) -> str:
+    hint = "2" if text[0] in " \n\u2028\u2029" else ""
+    chomp = ""
+    if text[-1] not in "\n\u2028\u2029":
+        chomp = "-"
+    elif len(text) == 1 or text[-2] in "\n\u2028\u2029":
+        chomp = "+"
+    pad = " " * indent
+    pieces = [f"|{hint}{chomp}\n"]
+    if "\u2028" not in text and "\u2029" not in text:
+        body = "\n".join([pad + line if line else "" for line in text.split("\n")])
+        return pieces[0] + body
+    for found in _LINE.finditer(text):
+        pieces.append((pad + found[1] if found[1] else "") + found[2])
+    return "".join(pieces)
+
+
+def _double_quoted(text: str, indent: int, column: int, width: int) -> str:
+    if text.startswith("\ufeff"):  # go-yaml takes every character of such a text for a byte order mark
+        return f'"{_ANY.sub(_escape, text)}"'
+    if " " not in text:
+        return f'"{_ESCAPED.sub(_escape, text)}"'
+    pieces: list[str] = []
+    at = 0
+    for part in _SPACES.split(text):
+        if not part:
+            continue
+        if part[0] != " ":
+            piece = _ESCAPED.sub(_escape, part)
+            column += len(piece)
+        elif column > width and 0 < at < len(text) - 1:
+            rest = " " * (len(part) - 1)
+            piece = "\n" + " " * indent + ("\\" + rest if rest else "")
+            column = indent + (len(part) if rest else 0)
+        else:
+            piece = part
+            column += len(part)
+        pieces.append(piece)
+        at += len(part)
+    return '"' + "".join(pieces) + '"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    char = found[0]
+    short = _SHORT_ESCAPES.get(char)
+    if short:
+        return short
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"

@@ -1,0 +1,180 @@
+"""Values as the YAML that Helm's toYaml writes: sigs.k8s.io/yaml, that is JSON read and written by go-yaml v2.
+
+`dump_yaml` is that; `dump_yaml_pretty` is toYamlPretty: go-yaml v3, two spaces, sequences indented, no folding. Both
+take what JSON has (None, bool, int, float, str, list, dict with str keys) and subclasses of these; what else Go has is
+the business of whoever converts it first. Strings may hold bytes that are no UTF-8 (`surrogateescape`).
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.govalues.text import byte_length, is_valid, to_bytes
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.ordering import sort_keys, sort_keys_v3
+from kymatui.helm.yaml.passing import pass_json, pass_json_key
+from kymatui.helm.yaml.scalars import V2, V3, Dialect, is_multiline, write_scalar
+
+_NO_WIDTH: Final = 1 << 31
+_SIMPLE_KEY: Final = 128
+_BREAKS: Final = ("\n", "\u2028", "\u2029")
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    dialect: Dialect
+    width: int
+    indented: bool
+    sort: Callable[[Iterable[str]], list[str]]
+    number: Callable[[float], str]
+    pass_text: Callable[[str], str]
+    pass_key: Callable[[str], str]
+
+
+def dump_yaml(value: Any) -> str:
+    """YAML with a newline at its end. Raises YamlError for what JSON does not have (NaN, control characters)."""
+    return _dump(value, _TO_YAML)
+
+
+def dump_yaml_pretty(value: Any) -> str:
+    """The same as toYamlPretty writes it."""
+    return _dump(value, _PRETTY)
+
+
+def _dump(value: Any, style: _Style) -> str:
+    try:
+        return _Writer(style).document(value)
+    except RecursionError as error:
+        raise YamlError("error marshaling into JSON: json: unsupported value: nested too deeply") from error
+
+
+def _json_number(number: float) -> str:
+    """A float after its way through JSON: whole numbers below 1e21 that fit 64 bits are integers again."""
+    if not math.isfinite(number):
+        raise YamlError(f"error marshaling into JSON: json: unsupported value: {format_float(number)}")
+    if number == int(number) and -9223372036854775808 <= number < 18446744073709551616:
+        whole = int(format_float(number, "f"))
+        if -9223372036854775808 <= whole <= 18446744073709551615:
+            return str(whole)
+    return format_float(number, "g")
+
+
+def _plain_number(number: float) -> str:
+    text = format_float(number, "g")
+    return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
+
+
+_TO_YAML: Final = _Style(V2, 80, False, sort_keys, _json_number, pass_json, pass_json_key)
+_PRETTY: Final = _Style(V3, _NO_WIDTH, True, sort_keys_v3, _plain_number, str, str)
+
+
+class _Writer:
+    """Block style throughout, as go-yaml's emitter writes without hints; flow only for what is empty."""
+
+    def __init__(self, style: _Style) -> None:
+        self.style = style
+        self.out: list[str] = []
+
+    def document(self, value: Any) -> str:
+        if _is_filled(value):
+            self.collection(value, 0)
+        else:
+            self.out.append(self.leaf(value, 2, 0))
+        if not self.out[-1].endswith(_BREAKS):
+            self.out.append("\n")
+        return "".join(self.out)
+
+    def collection(self, value: Any, indent: int) -> None:
+        """A mapping or a sequence whose first line goes on where the pen is."""
+        if isinstance(value, dict):
+            self.mapping(value, indent)
+        else:
+            self.sequence(value, indent)
+
+    def line(self, indent: int) -> None:
+        """To the start of the next line; a literal block may have gone there already."""
+        self.out.append(" " * indent if self.out[-1].endswith(_BREAKS) else "\n" + " " * indent)
+
+    def mapping(self, value: dict[Any, Any], indent: int) -> None:
+        style = self.style
+        first = True
+        for key, passed in self.keys(value):
+            if not first:
+                self.line(indent)
+            first = False
+            part = value[key]
+            length = byte_length(passed)
+            if length > _SIMPLE_KEY or is_multiline(passed):
+                self.complex_entry(passed, part, indent)
+                continue
+            text = self.string(passed, indent, indent, _NO_WIDTH)
+            if not _is_filled(part):
+                column = indent + len(text) + 2
+                self.out.append(f"{text}: {self.leaf(part, indent + 2, column)}")
+                continue
+            self.out.append(text + ":")
+            inner = indent if isinstance(part, list) and not style.indented else indent + 2
+            self.line(inner)
+            self.collection(part, inner)
+
+    def keys(self, value: dict[Any, Any]) -> Iterable[tuple[Any, str]]:
+        """The keys in order, each with what becomes of it on the way."""
+        names: dict[str, Any] = {}
+        for key in value:
+            if not isinstance(key, str):
+                raise YamlError(f"error marshaling into JSON: json: unsupported type: key {type(key).__name__}")
+            names[self.style.pass_key(key)] = key
+        return [(names[name], name) for name in self.style.sort(names)]
+
+    def complex_entry(self, key: str, value: Any, indent: int) -> None:
+        """A key that is long or has several lines stands behind a question mark."""
+        self.out.append("? " + self.string(key, indent + 2, indent + 2, self.style.width))
+        self.line(indent)
+        self.item(": ", value, indent)
+
+    def sequence(self, value: list[Any], indent: int) -> None:
+        for index, part in enumerate(value):
+            if index:
+                self.line(indent)
+            self.item("- ", part, indent)
+
+    def item(self, mark: str, value: Any, indent: int) -> None:
+        if _is_filled(value):
+            self.out.append(mark)
+            self.collection(value, indent + 2)
+        else:
+            self.out.append(mark + self.leaf(value, indent + 2, indent + 2))
+
+    def leaf(self, value: Any, indent: int, column: int) -> str:
+        """A scalar or an empty collection as text that starts at a column."""
+        if isinstance(value, str):
+            return self.string(self.style.pass_text(value), indent, column, self.style.width)
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return str(int(value))
+        if isinstance(value, float):
+            return self.style.number(value)
+        if isinstance(value, (dict, list)):
+            nothing = getattr(value, "is_nil", False) and not self.style.indented
+            return "null" if nothing else "{}" if isinstance(value, dict) else "[]"
+        raise YamlError(f"error marshaling into JSON: json: unsupported type: {type(value).__name__}")
+
+    def string(self, text: str, indent: int, column: int, width: int) -> str:
+        if is_valid(text):
+            return write_scalar(text, self.style.dialect, indent, column, width)
+        encoded = base64.b64encode(to_bytes(text)).decode()
+        lines = [encoded[start : start + 70] for start in range(0, len(encoded), 70)]
+        body = encoded if len(lines) == 1 else "|\n" + "".join(f"{' ' * indent}{line}\n" for line in lines)
+        return "!!binary " + body
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, (dict, list)) and len(value) > 0
