@@ -20,25 +20,8 @@ _UNDERLYING: Final[dict[str, str]] = {
     "json.Number": "string",
 }
 _BASIC: Final = frozenset(
-    [
-        "bool",
-        "string",
-        "int",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "uintptr",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
+    {"bool", "string", "uintptr", "float32", "float64", "complex64", "complex128"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in ("", 8, 16, 32, 64)}
 )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.quoting import can_backquote, is_print, quote, quote_rune
-from kymatui.helm.govalues.text import normalize, runes, to_bytes
+from kymatui.helm.govalues.text import normalize
 
 _DIGITS: Final = {2: "b", 8: "o", 10: "d", 16: "x"}
 
@@ -96,9 +96,8 @@ def format_real(flags: Flags, number: float, bits: int, verb: str, precision: in
     if flags.space and text[0] == "+" and not flags.plus:
         text = " " + text[1:]
     if text[1] in "IN":
-        return flags.pad_spaces(
-            text[1:] if (text[1] == "N" or text[0] == "+") and not (flags.space or flags.plus) else text
-        )
+        signed = flags.space or flags.plus or text[0] == "-"
+        return flags.pad_spaces(text if signed else text[1:])
     if flags.sharp and verb != "b":
         text = _with_point(text, verb, precision)
     if flags.plus or text[0] != "+":
@@ -154,13 +153,3 @@ def format_hexadecimal(flags: Flags, data: bytes, *, upper: bool) -> str:
     fill = flags.padding(max(0, (flags.width or 0) - len(text)))
     text = text.upper() if upper else text
     return text + fill if flags.minus else fill + text
-
-
-def string_bytes(text: str) -> bytes:
-    """What %x sees of a string."""
-    return to_bytes(text)
-
-
-def visible(text: str) -> str:
-    """A string for an error's text, with U+FFFD for bytes that are no UTF-8."""
-    return runes(text)

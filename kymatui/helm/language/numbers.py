@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from typing import Final
 
 from kymatui.helm.govalues.floats import parse_float, parse_int, parse_uint
@@ -73,10 +74,8 @@ def _simplified(number: Number, value: complex) -> Number:
 
 
 def _whole(number: Number, text: str) -> None:
-    try:
+    with suppress(ValueError):
         number.unsigned = parse_uint(text, 0)
-    except ValueError:
-        pass
     try:
         number.integer = parse_int(text, 0)
     except ValueError:

@@ -1,0 +1,592 @@
+"""From trees to Python functions.
+
+Each template becomes one function `t(R, w, dot)`: R is the scope (what is defined, limits, environment), w takes pieces
+of output, dot is the template's argument. Pipelines become straight lines of assignments to locals, so nothing nests
+deeper than the template's own blocks do. The code that runs has no builtins and reaches only what `runtime` lists.
+
+While it writes, the compiler follows which node Go's executor would name in an error at that point (`self.current`, as
+exec.go's `s.at`); where that depends on a short circuit, a local holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Final
+
+from kymatui.helm.govalues.naming import can_be_nil, type_kind
+from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
+from kymatui.helm.language.builtins import BUILTINS
+from kymatui.helm.language.emitting import Emitter, Origin, TooDeepError
+from kymatui.helm.language.nodes import (
+    Action,
+    Block,
+    Bool,
+    Branch,
+    Call,
+    Chain,
+    Command,
+    Dot,
+    Field,
+    Identifier,
+    Jump,
+    Nil,
+    Node,
+    Number,
+    Pipe,
+    String,
+    Text,
+    Variable,
+    is_empty,
+)
+from kymatui.helm.language.numbers import ideal
+from kymatui.helm.language.parsing import ParseError, parse
+
+SCOPED: Final = frozenset({"include", "tpl"})
+"""Functions that take the scope as their first argument."""
+
+# Python nests blocks and indents only so far; deeper blocks become functions of their own.
+EXTRACTED_DEPTH: Final = 12
+
+_CLASSES: Final = {"string": "str", "bool": "bool", "int": "int", "float64": "float", MAP: "dict", LIST: "list"}
+_RESULTS: Final = {
+    **dict.fromkeys(("include", "tpl", "printf", "print", "println", "html", "js", "urlquery"), "str"),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "not"), "bool"),
+    "len": "int",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled file: `names` maps each template that it defines to its function in `code`."""
+
+    code: CodeType
+    names: Mapping[str, str]
+    empty: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression's value: a local or a literal.
+
+    cls        the Python class it is known to have, or ""
+    container  the local that holds what the value was taken from ("C": it stands for itself), for names of types
+    pipelined  it left a pipeline: None counts as Go's zero Value
+    """
+
+    code: str
+    cls: str = ""
+    container: str = "C"
+    pipelined: bool = False
+
+
+@dataclass(slots=True)
+class Local:
+    """A variable of the template: its name there, the local that holds it, and what it ranges over.
+
+    `skippable`: a short circuit may pass its declaration over, so that it is not there when it is read.
+    """
+
+    name: str
+    code: str
+    container: str = "C"
+    skippable: bool = False
+
+
+def compile_source(name: str, source: str, functions: Mapping[str, Function]) -> tuple[Code, Emitter]:
+    """Parses and compiles one file; ParseError has text/template's text."""
+    try:
+        trees = parse(name, source, functions)
+        return compile_trees(name, trees, functions)
+    except (TooDeepError, RecursionError, MemoryError):
+        raise ParseError(f"template: {name}:1: blocks or expressions are nested too deeply") from None
+
+
+def compile_trees(name: str, trees: Mapping[str, Block], functions: Mapping[str, Function]) -> tuple[Code, Emitter]:
+    """Compiles the trees of one file."""
+    emitter = Emitter()
+    names = {}
+    for number, (template, tree) in enumerate(trees.items()):
+        names[template] = f"t{number}"
+        _Compiler(emitter, functions).template(f"t{number}", template, tree)
+    code = compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True)
+    return Code(code, names, frozenset(template for template, tree in trees.items() if is_empty(tree))), emitter
+
+
+class _Compiler:
+    """Compiles one template."""
+
+    def __init__(self, emitter: Emitter, functions: Mapping[str, Function]) -> None:
+        self.out = emitter
+        self.functions = functions
+        self.locals: list[Local] = []
+        self.dot = Value("dot")
+        self.current: Node | str = Dot(0)
+        self.depth = 0
+        self.loops = 0
+        self.circuits = 0
+        self.returned = ""
+
+    def template(self, function: str, name: str, tree: Block) -> None:
+        self.out.lines, self.out.indent = [], 2
+        self.locals = [Local("$", "dot")]
+        self.block(tree)
+        body = self.out.lines or [("  pass", None)]
+        self.out.finish(
+            [
+                (f"def {function}(R, w, dot):", None),
+                (" try:", None),
+                *body,
+                (" except FAULTS as error:", None),
+                (f"  raise FAULT(UNIT, {name!r}, error)", None),
+            ]
+        )
+
+    # --- lines
+
+    def origin(self, called: str = "") -> Origin:
+        return Origin(self.current, called)
+
+    def store(self, code: str, called: str = "") -> str:
+        """A new local that holds the value of the code; an error in it names the current node."""
+        local = self.out.name("x")
+        self.out.line(f"{local} = {code}", self.origin(called))
+        return local
+
+    def fail(self, text: str) -> Value:
+        """The evaluation fails here, when it gets here."""
+        self.out.line(f"raise EVAL({text!r})", self.origin())
+        return Value("None")
+
+    # --- blocks
+
+    def block(self, block: Block) -> None:
+        for node in block.nodes:
+            self.node(node)
+
+    def node(self, node: Node) -> None:
+        self.current = node
+        if isinstance(node, Text):
+            self.out.line(f"w({node.value!r})")
+        elif isinstance(node, Action):
+            value = self.pipe(node.pipe)
+            if not node.pipe.variables:
+                self.print(node, value)
+        elif isinstance(node, Branch):
+            mark = len(self.locals)
+            if node.word == "range":
+                self.range(node)
+            else:
+                self.condition(node)
+            del self.locals[mark:]
+        elif isinstance(node, Call):
+            self.call_template(node)
+        elif isinstance(node, Jump):
+            self.jump(node)
+
+    def print(self, node: Node, value: Value) -> None:
+        self.current = node
+        if value.cls == "str":
+            self.out.line(f"w({value.code})")
+        else:
+            self.out.line(f"w({value.code} if {value.code}.__class__ is str else P({value.code}))", self.origin())
+
+    def jump(self, node: Jump) -> None:
+        if self.loops:
+            self.out.line(node.word)
+        else:
+            self.out.line(f"return {node.word!r}, {self.returned}")
+
+    def call_template(self, node: Call) -> None:
+        value = Value("INVALID")
+        self.out.line(f"y = FIND(R, {node.name!r})", self.origin())
+        if node.pipe is not None:
+            value = self.pipe(node.pipe)
+        self.out.line(f"R.call(y, w, {value.code})", self.origin())
+
+    def condition(self, node: Branch) -> None:
+        value = self.pipe(node.pipe)
+        around = self.dot
+        code = value.code if value.code.isidentifier() else self.store(value.code)
+        self.out.line(f"if {code}:")
+        if node.word == "with":
+            self.dot = Value(code)
+        self.nested(node.body)
+        self.dot = around
+        if node.otherwise is not None and node.otherwise.nodes:
+            self.out.line("else:")
+            self.nested(node.otherwise)
+
+    def range(self, node: Branch) -> None:
+        value = self.pipe(node.pipe, declares=False)
+        container = self.store(value.code)
+        pairs = len(node.pipe.variables) > 1
+        items = self.store(f"RANGE{2 if pairs else 1}(R, {container})")
+        element = Value(self.out.name("e"), container=container)
+        targets = [Value(self.out.name("i")), element] if pairs else [element]
+        loop_locals = self.loop_locals(node, value)
+        self.out.line(f"for {', '.join([target.code for target in targets])} in {items}:")
+        self.out.indent += 1
+        for local, target in zip(loop_locals, targets, strict=False):
+            self.out.line(f"{local.code} = {target.code}")
+            local.container = target.container
+        self.out.indent -= 1
+        around, self.dot = self.dot, element
+        self.loops += 1
+        self.nested(node.body)
+        self.loops -= 1
+        self.dot = around
+        if node.otherwise is not None:
+            self.out.line(f"if not {items}:")
+            self.nested(node.otherwise)
+
+    def loop_locals(self, node: Branch, value: Value) -> list[Local]:
+        """The locals of a range's variables. Go first gives each the whole value, which {{else}} can see."""
+        found = []
+        for variable in node.pipe.variables:
+            name = variable.names[0]
+            if node.pipe.assigns:
+                self.assign(name, value)
+            elif node.otherwise is not None:
+                self.declare(name, value)
+            else:
+                self.locals.append(Local(name, self.out.name("v")))
+            local = self.find(name)
+            if local is not None:
+                found.append(local)
+        return found
+
+    def nested(self, block: Block) -> None:
+        """A block within a block, as a function of its own where it would nest too deep."""
+        mark = len(self.locals)
+        self.depth += 1
+        self.out.indent += 1
+        start = len(self.out.lines)
+        if self.depth % EXTRACTED_DEPTH:
+            self.block(block)
+        else:
+            self.extracted(block)
+        if len(self.out.lines) == start:
+            self.out.line("pass")
+        self.out.indent -= 1
+        self.depth -= 1
+        del self.locals[mark:]
+
+    def extracted(self, block: Block) -> None:
+        """The block as a function that takes the visible locals and gives back those that it may have changed."""
+        function = self.out.name("b")
+        seen = [*self.locals, Local("", self.dot.code, self.dot.container)]
+        taken = sorted(({local.code for local in seen} | {local.container for local in seen}) - {"C"})
+        changed = ", ".join(sorted({local.code for local in self.locals[1:]}))
+        returned = f"({changed},)" if changed else "()"
+        around = self.out.lines, self.out.indent, self.loops, self.returned
+        self.out.lines, self.out.indent, self.loops, self.returned = [], 1, 0, returned
+        self.block(block)
+        self.out.line(f"return None, {returned}")
+        self.out.finish([(f"def {function}(R, w, {', '.join(taken)}):", None), *self.out.lines])
+        self.out.lines, self.out.indent, self.loops, self.returned = around
+        result = self.out.name("x")
+        self.out.line(f"{result}, y = {function}(R, w, {', '.join(taken)})", self.origin())
+        if changed:
+            self.out.line(f"{changed}, = y")
+        self.leave(result)
+
+    def leave(self, result: str) -> None:
+        """A break or continue within an extracted block leaves the loop around it, here or further out."""
+        if self.loops:
+            self.out.line(f"if {result} == 'break': break")
+            self.out.line(f"if {result} == 'continue': continue")
+        elif self.returned:
+            self.out.line(f"if {result}: return {result}, {self.returned}")
+
+    # --- variables
+
+    def find(self, name: str) -> Local | None:
+        return next((local for local in reversed(self.locals) if local.name == name), None)
+
+    def declare(self, name: str, value: Value) -> None:
+        local = Local(name, self.out.name("v"), value.container, self.circuits > 0)
+        self.out.line(f"{local.code} = {self.settled(value)}")
+        self.locals.append(local)
+
+    def assign(self, name: str, value: Value) -> None:
+        local = self.find(name)
+        if local is None:
+            self.fail(f"undefined variable: {name}")
+            return
+        self.out.line(f"{local.code} = {self.settled(value)}")
+        if local.container != value.container:
+            local.container = "C"
+
+    def bind(self, name: str, value: Value, assigns: bool) -> None:
+        if assigns:
+            self.assign(name, value)
+        else:
+            self.declare(name, value)
+
+    def settled(self, value: Value) -> str:
+        """The value with a pipeline's nil as INVALID."""
+        if value.pipelined and not value.cls:
+            return f"INVALID if {value.code} is None else {value.code}"
+        return value.code
+
+    # --- pipelines
+
+    def pipe(self, pipe: Pipe, *, declares: bool = True) -> Value:
+        self.current = pipe
+        value: Value | None = None
+        for command in pipe.commands:
+            value = replace(self.command(command, value), pipelined=True, container="C")
+        result = value or Value("INVALID")
+        if declares:
+            for variable in pipe.variables:
+                self.bind(variable.names[0], result, pipe.assigns)
+        return result
+
+    def command(self, command: Command, final: Value | None) -> Value:
+        first = command.args[0]
+        if isinstance(first, Field):
+            return self.field(first, command.args, final)
+        if isinstance(first, Chain):
+            return self.chain(first, command.args, final)
+        if isinstance(first, Identifier):
+            return self.function(first, command, command.args[1:], final)
+        if isinstance(first, Variable):
+            return self.variable(first, command.args, final)
+        if not isinstance(first, Pipe):
+            self.current = first
+        if len(command.args) > 1 or final is not None:
+            return self.fail(f"can't give argument to non-function {first.text()}")
+        if isinstance(first, Pipe):
+            return self.pipe(first)
+        if isinstance(first, Nil):
+            return self.fail("nil is not a command")
+        return self.constant(first)
+
+    def constant(self, node: Node) -> Value:
+        """A literal, or dot, where nothing says the type."""
+        self.current = node
+        if isinstance(node, Dot):
+            return self.dot
+        if isinstance(node, Bool):
+            return Value(repr(node.value), "bool")
+        if isinstance(node, String):
+            return Value(repr(node.value), "str")
+        if isinstance(node, Number):
+            number = ideal(node)
+            if number is None:
+                return self.fail(f"{node.source} overflows int")
+            # A literal is no object to ask for its class: (1).__class__ needs the parentheses.
+            return Value(f"({number!r})", type(number).__name__)
+        return self.fail(f"can't evaluate command {node.text()}")
+
+    # --- fields
+
+    def field(self, node: Field, args: list[Node], final: Value | None) -> Value:
+        self.current = node
+        return self.fields(self.dot, node, node.names, args, final)
+
+    def variable(self, node: Variable, args: list[Node], final: Value | None) -> Value:
+        self.current = node
+        local = self.find(node.names[0])
+        if local is None:
+            return self.fail(f"undefined variable: {node.names[0]}")
+        value = Value(local.code, container=local.container)
+        if len(node.names) > 1:
+            return self.fields(value, node, node.names[1:], args, final)
+        if len(args) > 1 or final is not None:
+            return self.fail(f"can't give argument to non-function {node.text()}")
+        return replace(value, code=self.store(local.code)) if local.skippable else value
+
+    def chain(self, node: Chain, args: list[Node], final: Value | None) -> Value:
+        self.current = node
+        if isinstance(node.node, Nil):
+            return self.fail(f"indirection through explicit nil in {node.text()}")
+        if isinstance(node.node, Pipe):
+            value = self.pipe(node.node)
+        elif isinstance(node.node, Identifier):
+            value = self.function(node.node, node.node, [], None)
+        else:
+            value = self.constant(node.node)
+        if value.pipelined and not value.cls:
+            value = Value(self.store(self.settled(value)))
+        return self.fields(value, node, node.names, args, final)
+
+    def fields(self, value: Value, node: Node, names: list[str], args: list[Node], final: Value | None) -> Value:
+        """`.a.b.c`, the last with the arguments of the command if it has any."""
+        steps = names if len(args) <= 1 and final is None else names[:-1]
+        for name in steps:
+            receiver = value.code
+            otherwise = f"F({receiver}, {name!r}, {value.container})"
+            step = self.store(f"{receiver}.get({name!r}) if {receiver}.__class__ is dict else {otherwise}", name)
+            value = Value(step, container=receiver)
+        if len(steps) == len(names):
+            return value
+        return self.method(value, node, names[-1], args[1:], final)
+
+    def method(self, value: Value, node: Node, name: str, args: list[Node], final: Value | None) -> Value:
+        """A method with arguments; what it is, and what it takes, is known when it runs."""
+        count = len(args) + (final is not None)
+        method = self.store(f"METHOD({value.code}, {name!r}, {value.container}, {len(args)}, {count})")
+        values = []
+        for index, arg in enumerate(args):
+            given, is_constant = self.method_argument(arg)
+            values.append(self.store(f"ARGUMENT({method}, {index}, {given}, {is_constant})"))
+        if final is not None:
+            values.append(self.store(f"ARGUMENT({method}, {len(args)}, {self.settled(final)}, '')"))
+        result = self.out.name("x")
+        self.out.line(f"{result} = CALL({method}, {value.code}, [{', '.join(values)}])", Origin(node, name))
+        return Value(result)
+
+    def method_argument(self, arg: Node) -> tuple[str, str]:
+        """An argument's value, and how errors show it if it is a constant."""
+        if isinstance(arg, Nil):
+            self.current = arg
+            return "INVALID", "'nil'"
+        if isinstance(arg, (Bool, String, Number)):
+            self.current = arg
+            number = (arg.integer, arg.unsigned, arg.real) if isinstance(arg, Number) else None
+            code = repr((number, ideal(arg))) if isinstance(arg, Number) else self.constant(arg).code
+            return code, repr((type(arg).__name__, arg.text()))
+        return self.settled(self.evaluated(arg)), "''"
+
+    def evaluated(self, arg: Node) -> Value:
+        """An argument that is no constant."""
+        self.current = arg
+        if isinstance(arg, Dot):
+            return self.dot
+        if isinstance(arg, Field):
+            return self.field(arg, [arg], None)
+        if isinstance(arg, Variable):
+            return self.variable(arg, [], None)
+        if isinstance(arg, Pipe):
+            return self.pipe(arg)
+        if isinstance(arg, Identifier):
+            return self.function(arg, arg, [], None)
+        if isinstance(arg, Chain):
+            return self.chain(arg, [], None)
+        return self.constant(arg)
+
+    # --- functions
+
+    def function(self, node: Identifier, whole: Node, args: list[Node], final: Value | None) -> Value:
+        self.current = node
+        function = self.functions[node.name]
+        count = len(args) + (final is not None)
+        wanted = len(function.params)
+        if function.variadic and count < wanted - 1:
+            return self.fail(f"wrong number of args for {node.name}: want at least {wanted - 1} got {len(args)}")
+        if not function.variadic and count != wanted:
+            return self.fail(f"wrong number of args for {node.name}: want {wanted} got {count}")
+        if function in (BUILTINS["and"], BUILTINS["or"]):
+            return self.short_circuit(node.name, args, final)
+        codes = [self.argument(arg, parameter(function, index)) for index, arg in enumerate(args)]
+        if final is not None:
+            codes.append(self.converted(final, parameter(function, len(args))))
+        if function is BUILTINS["call"]:
+            codes.insert(0, repr(args[0].text()) if args else "''")
+        result = self.out.name("x")
+        self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
+        return Value(result, _RESULTS.get(node.name, ""))
+
+    def invocation(self, name: str, function: Function, codes: list[str]) -> str:
+        if function is BUILTINS["not"]:
+            return f"not {codes[0]}"
+        if function in (BUILTINS["eq"], BUILTINS["ne"]) and len(codes) == 2:
+            first, second = codes
+            inline = f"{first} {'==' if name == 'eq' else '!='} {second}"
+            return f"({inline}) if {first}.__class__ is {second}.__class__ is str else f_{name}({first}, {second})"
+        if name in SCOPED:
+            codes = ["R", *codes]
+        elif function.takes_environment:
+            codes = ["R.environment", *codes]
+        return f"f_{name}({', '.join(codes)})"
+
+    def short_circuit(self, word: str, args: list[Node], final: Value | None) -> Value:
+        """`and` and `or`: the arguments one within the other, as far as truth goes."""
+        result, place = self.out.name("x"), self.out.name("k")
+        indent = self.out.indent
+        self.circuits += 1
+        for index, arg in enumerate(args):
+            if index:
+                self.out.line(f"if {result}:" if word == "and" else f"if not {result}:")
+                self.out.indent += 1
+            value = self.evaluated_any(arg)
+            self.out.line(f"{result} = {self.settled(value)}")
+            self.remember(place)
+        if final is not None:
+            if args:
+                self.out.line(f"if {result}:" if word == "and" else f"if not {result}:")
+                self.out.indent += 1
+            self.out.line(f"{result} = {self.settled(final)}")
+            self.remember(place)
+        self.out.indent = indent
+        self.circuits -= 1
+        self.current = place
+        return Value(result)
+
+    def remember(self, place: str) -> None:
+        current = self.current if isinstance(self.current, str) else str(self.out.number(self.current))
+        self.out.line(f"{place} = {current}")
+
+    def evaluated_any(self, arg: Node) -> Value:
+        if isinstance(arg, Nil):
+            self.current = arg
+            return Value("INVALID")
+        return self.evaluated(arg)
+
+    def argument(self, arg: Node, kind: str) -> str:
+        """An argument as the parameter wants it."""
+        if isinstance(arg, Nil):
+            self.current = arg
+            return f"ZERO({kind!r})" if can_be_nil(kind) else self.fail(f"cannot assign nil to {kind}").code
+        if isinstance(arg, (Bool, String, Number)) and kind not in (ANY, REFLECT):
+            self.current = arg
+            return self.typed_constant(arg, kind)
+        return self.converted(self.evaluated(arg), kind)
+
+    def typed_constant(self, node: Bool | String | Number, kind: str) -> str:
+        """A literal for a parameter of some type: only what fits goes in."""
+        wanted = type_kind(kind)
+        code: str | None = None
+        expected = ""
+        if wanted == "bool":
+            expected, code = "bool", repr(node.value) if isinstance(node, Bool) else None
+        elif wanted == "string":
+            expected, code = "string", repr(node.value) if isinstance(node, String) else None
+        elif wanted.startswith("int") and wanted != "interface":
+            expected, number = "integer", node.integer if isinstance(node, Number) else None
+            code = None if number is None else f"({number!r})"
+        elif wanted.startswith("uint"):
+            expected, number = "unsigned integer", node.unsigned if isinstance(node, Number) else None
+            code = None if number is None else f"({number!r})"
+        elif wanted.startswith("float"):
+            expected, real = "float", node.real if isinstance(node, Number) else None
+            code = None if real is None else f"({real!r})"
+        else:
+            return self.fail(f"can't handle {node.text()} for arg of type {kind}").code
+        if code is None:
+            return self.fail(f"expected {expected}; found {node.text()}").code
+        return code if kind in _CLASSES else f"TYPED({code}, {kind!r})"
+
+    def converted(self, value: Value, kind: str) -> str:
+        """A value as a parameter of this type takes it; what Go's validateType refuses fails at the current node."""
+        code = value.code
+        if kind == REFLECT:
+            return code if not value.pipelined or value.cls else f"({self.settled(value)})"
+        if kind == ANY:
+            return code if value.cls else f"(None if {code} is INVALID else {code})"
+        wanted = _CLASSES.get(kind, "")
+        if wanted and value.cls == wanted:
+            return code
+        if value.pipelined and not value.cls:
+            convert = f"CONVERT(INVALID if {code} is None else {code}, {kind!r})"
+        else:
+            convert = f"CONVERT({code}, {kind!r})"
+        return self.store(f"{code} if {code}.__class__ is {wanted} else {convert}" if wanted else convert)
+
+
+def parameter(function: Function, index: int) -> str:
+    """The type of an argument: the last of a variadic function's repeats."""
+    return function.params[min(index, len(function.params) - 1)] if function.variadic else function.params[index]

@@ -1,0 +1,95 @@
+"""Errors of executing templates, as Go chains them, and as Helm writes the chain for people.
+
+Go wraps: every call of `include` or `template` that fails puts its own line in front of the text of what failed within.
+Helm's engine takes the chain apart again and writes one paragraph for each link, unless the innermost error is not a
+template's own (a function's, say), when Go's one line stays as it is. Source: helm v4 pkg/engine/engine.go.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kymatui.helm.govalues.text import runes
+from kymatui.helm.govalues.types import FunctionError
+
+WARN_START: Final = "HELM_ERR_START"
+WARN_END: Final = "HELM_ERR_END"
+_WARNING: Final = re.compile(WARN_START + r"(.*)" + WARN_END, re.DOTALL)
+
+
+class EvalError(Exception):
+    """Something in an expression cannot be evaluated; the text is what Go has after "at <…>: "."""
+
+
+class ExecError(FunctionError):
+    """A template failed to execute: Go's ExecError. `cause` is the error that it wraps, if it wraps one."""
+
+    def __init__(self, text: str, cause: FunctionError | None = None) -> None:
+        super().__init__(text)
+        self.cause = cause
+
+
+class NoTemplateError(FunctionError):
+    """`include` of a name that nothing defines; Helm reads its text as a template's own."""
+
+
+def describe(file: str, error: ExecError) -> str:
+    """What Helm says of a failed template: reformatExecErrorMsg."""
+    whole = str(error)
+    tokens = whole.split(": ", 2)
+    if len(tokens) != 3:
+        return f"execution error in ({file}): {whole}"
+    if warning := _WARNING.search(tokens[2]):
+        return f"execution error at ({tokens[1]}): {warning[1]}"
+    places: list[tuple[str, str, str]] = []
+    current: FunctionError | None = error
+    while current is not None:
+        place = _parse(str(current))
+        if place is None:
+            return whole
+        if not places or places[-1] != place:
+            places.append(place)
+        current = current.cause if isinstance(current, ExecError) else None
+    return "".join([_paragraph(*place) for place in places]).strip()
+
+
+def _paragraph(location: str, executed: str, message: str) -> str:
+    return (
+        (f"{location}\n  " if location else "")
+        + (f"{executed}\n    " if executed else "")
+        + (f"{message}\n" if message else "")
+    )
+
+
+def _parse(text: str) -> tuple[str, str, str] | None:
+    """Location, what was executed and the message, of one link of the chain; None where the text is another's."""
+    if not text.startswith("template: "):
+        return None
+    rest = text[len("template: ") :]
+    if rest.startswith("no template "):
+        return "", "", text
+    if (place := _parse_executing(rest)) is not None:
+        return place
+    location, separator, message = rest.rpartition(": ")
+    return (location, "", message.partition(" template:")[0]) if separator else None
+
+
+_EXECUTING: Final = re.compile(r'"([^"]*)" at <(.*?)>: (.*)', re.DOTALL)
+
+
+def _parse_executing(rest: str) -> tuple[str, str, str] | None:
+    location, separator, after = rest.partition(": executing ")
+    found = _EXECUTING.match(after) if separator else None
+    if found is None:
+        return None
+    message = found[3].partition(" template:")[0]
+    return location, f'executing "{found[1]}" at <{found[2]}>:', message
+
+
+def describe_parse_error(file: str, text: str) -> str:
+    """What Helm says of a template that does not parse: cleanupParseError."""
+    tokens = text.split(": ")
+    if len(tokens) == 1:
+        return f"parse error in ({file}): {runes(text)}"
+    return f"parse error at ({tokens[1]}): {runes(tokens[-1])}"

@@ -1,0 +1,255 @@
+"""What compiled templates call while they run: fields, methods, conversions, loops, printing, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn, Protocol
+
+from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_type, type_kind
+from kymatui.helm.govalues.ordering import sorted_keys
+from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.types import (
+    ANY,
+    INVALID,
+    REFLECT,
+    Function,
+    FunctionError,
+    NilPointer,
+    Object,
+    TypedList,
+    TypedMap,
+    go_type,
+)
+from kymatui.helm.language.faults import EvalError, ExecError, NoTemplateError
+from kymatui.helm.language.zeros import typed, zero
+
+CONCRETE: Final = object()
+"""Stands for the container of a value that was not taken out of anything."""
+
+
+class Spender(Protocol):
+    """The part of a scope that loops need."""
+
+    def spend(self, steps: int) -> None: ...
+
+
+def static_type(container: Any, value: Any) -> str:
+    """The Go type of the place that a value was taken from: an element of []interface {} is an interface {}."""
+    if container is CONCRETE or isinstance(container, Object):
+        return go_type(value)
+    if isinstance(container, (dict, list)):
+        return elem_type(go_type(container))
+    return go_type(value) if value is not None else ANY
+
+
+def field(value: Any, name: str, container: Any) -> Any:
+    """`.name` of a value: a method, a field, an entry of a map."""
+    if value is INVALID:
+        return INVALID
+    if value is None:
+        raise EvalError(f"nil pointer evaluating {static_type(container, value)}.{name}")
+    methods = getattr(value.__class__, "go_methods", None)
+    if methods and (method := methods.get(name)) is not None:
+        check_count(method, 0, 0)
+        return method.call(value)
+    if isinstance(value, dict):
+        if value.__class__ is dict or assignable("string", key_type(go_type(value))):
+            return value[name] if name in value else zero(elem_type(go_type(value)))
+    elif isinstance(value, Object):
+        if name in value.go_fields:
+            return value.read_field(name)
+    elif isinstance(value, NilPointer):
+        raise EvalError(f"nil pointer evaluating {go_type(value)}.{name}")
+    raise EvalError(f"can't evaluate field {name} in type {static_type(container, value)}")
+
+
+def check_count(method: Function, given: int, count: int) -> None:
+    """Go's count of arguments; `count` includes the one that comes from the pipeline."""
+    wanted = len(method.params)
+    if method.variadic:
+        if count < wanted - 1:
+            raise EvalError(f"wrong number of args for {method.name}: want at least {wanted - 1} got {given}")
+    elif count != wanted:
+        raise EvalError(f"wrong number of args for {method.name}: want {wanted} got {count}")
+
+
+def find_method(value: Any, name: str, container: Any, given: int, count: int) -> Function | None:
+    """The method that is called with arguments; None where a nil swallows the call."""
+    if value is INVALID:
+        return None
+    if value is None:
+        raise EvalError(f"nil pointer evaluating {static_type(container, value)}.{name}")
+    methods = getattr(value.__class__, "go_methods", None)
+    if methods and (method := methods.get(name)) is not None:
+        found: Function = method
+        check_count(found, given, count)
+        return found
+    if isinstance(value, dict) and assignable("string", key_type(go_type(value))):
+        raise EvalError(f"{name} is not a method but has arguments")
+    if isinstance(value, Object) and name in value.go_fields:
+        raise EvalError(f"{name} has arguments but cannot be invoked as function")
+    if isinstance(value, NilPointer):
+        raise EvalError(f"nil pointer evaluating {go_type(value)}.{name}")
+    raise EvalError(f"can't evaluate field {name} in type {static_type(container, value)}")
+
+
+def method_argument(method: Function | None, index: int, given: Any, constant: tuple[str, str] | str) -> Any:
+    """An argument as the method takes it; `constant` says which literal it is written as."""
+    if method is None:
+        return None
+    wanted = method.params[min(index, len(method.params) - 1)]
+    if constant == "nil":
+        if not can_be_nil(wanted):
+            raise EvalError(f"cannot assign nil to {wanted}")
+        return zero(wanted)
+    if not constant:
+        return convert(given, wanted)
+    return _constant(given, constant[0], constant[1], wanted)
+
+
+def _constant(given: Any, node: str, text: str, wanted: str) -> Any:
+    kind = type_kind(wanted)
+    numbers, ideal = given if node == "Number" else ((None, None, None), given)
+    if kind == "interface" or wanted == REFLECT:
+        return ideal
+    if kind == "bool":
+        expected, value = "bool", given if node == "Bool" else None
+    elif kind == "string":
+        expected, value = "string", given if node == "String" else None
+    elif kind.startswith("int"):
+        expected, value = "integer", numbers[0]
+    elif kind.startswith("uint"):
+        expected, value = "unsigned integer", numbers[1]
+    elif kind.startswith("float"):
+        expected, value = "float", numbers[2]
+    else:
+        raise EvalError(f"can't handle {text} for arg of type {wanted}")
+    if value is None:
+        raise EvalError(f"expected {expected}; found {text}")
+    return typed(value, wanted)
+
+
+def call_method(method: Function | None, receiver: Any, args: Sequence[Any]) -> Any:
+    """The method's result; INVALID where there was nothing to call it on."""
+    return INVALID if method is None else method.call(receiver, *args)
+
+
+def convert(value: Any, wanted: str) -> Any:
+    """validateType: the value for a parameter of this type."""
+    if value is INVALID:
+        if not can_be_nil(wanted):
+            raise EvalError(f"invalid value; expected {wanted}")
+        return zero(wanted)
+    if wanted in (ANY, REFLECT):
+        return value
+    if value is None:
+        if type_kind(wanted) == "interface":
+            return None
+        raise EvalError(f"wrong type for value; expected {wanted}; got {ANY}")
+    given = go_type(value)
+    if assignable(given, wanted) or (given.startswith("*") and assignable(given[1:], wanted)):
+        return value
+    if type_kind(wanted) == "interface" and wanted != "error":
+        return value
+    raise EvalError(f"wrong type for value; expected {wanted}; got {given}")
+
+
+def _whole_number(value: Any) -> range | list[Any] | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        numbers = range(max(0, value))
+        return numbers if value.__class__ is int else [value.__class__(number) for number in numbers]
+    return None
+
+
+def values_of(scope: Spender, value: Any) -> Iterable[Any]:
+    """What a range with one variable, or none, goes over."""
+    if value.__class__ is list or isinstance(value, TypedList):
+        scope.spend(len(value))
+        return list(value) if value else ()
+    if isinstance(value, dict):
+        scope.spend(len(value))
+        return [value[key] for key in sorted_keys(value)]
+    if value is None or value is INVALID or (isinstance(value, NilPointer)):
+        return ()
+    if isinstance(value, int) and not isinstance(value, bool):
+        scope.spend(max(0, int(value)))
+        return _whole_number(value) or ()
+    raise EvalError(f"range can't iterate over {format_value(value)}")
+
+
+def pairs_of(scope: Spender, value: Any) -> Sequence[tuple[Any, Any]]:
+    """What a range with two variables goes over."""
+    if isinstance(value, list):
+        scope.spend(len(value))
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        scope.spend(len(value))
+        return [(key, value[key]) for key in sorted_keys(value)]
+    if value is None or value is INVALID or isinstance(value, NilPointer):
+        return ()
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise EvalError(f"can't use {format_value(value)} to iterate over more than one variable")
+    raise EvalError(f"range can't iterate over {format_value(value)}")
+
+
+def printed(value: Any) -> str:
+    """What an action writes of its value."""
+    if value is None or value is INVALID:
+        return "<no value>"
+    return format_value(value)
+
+
+def fault(unit: Unit, template: str, error: Exception) -> NoReturn:
+    """Raises Go's error for what failed in a line of a compiled template."""
+    origin, local_values = unit.origin(error)
+    node = origin.node if not isinstance(origin.node, str) else unit.nodes[local_values[origin.node]]
+    where = f"template: {unit.place(node.position)}: executing {quote(template)} at <{node.text()}>: "
+    if isinstance(error, EvalError):
+        raise ExecError(where + str(error)) from None
+    if isinstance(error, UnboundLocalError):
+        raise ExecError(f"{where}undefined variable: {node.text().partition('.')[0]}") from None
+    if not origin.called:
+        if isinstance(error, ExecError):
+            raise error
+        raise ExecError(where + str(error)) from None
+    cause = error if isinstance(error, (ExecError, NoTemplateError)) else FunctionError(str(error))
+    raise ExecError(f"{where}error calling {origin.called}: {error}", cause) from None
+
+
+class Unit(Protocol):
+    """A compiled file, as errors need it."""
+
+    @property
+    def nodes(self) -> Sequence[Any]: ...
+
+    def origin(self, error: Exception) -> tuple[Any, dict[str, Any]]: ...
+
+    def place(self, position: int) -> str: ...
+
+
+NAMES: Final[dict[str, Any]] = {
+    "C": CONCRETE,
+    "INVALID": INVALID,
+    "EVAL": EvalError,
+    "FAULTS": (FunctionError, EvalError, UnboundLocalError),
+    "FAULT": fault,
+    "F": field,
+    "METHOD": find_method,
+    "ARGUMENT": method_argument,
+    "CALL": call_method,
+    "CONVERT": convert,
+    "ZERO": zero,
+    "TYPED": typed,
+    "RANGE1": values_of,
+    "RANGE2": pairs_of,
+    "P": printed,
+    "str": str,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "dict": dict,
+    "list": list,
+    "TypedMap": TypedMap,
+}
+"""All names that compiled templates can reach, besides the functions."""

@@ -1,0 +1,352 @@
+"""Sets of templates: parsed once, rendered many times."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.text import byte_length, normalize
+from kymatui.helm.govalues.types import ANY, INVALID, MAP, Function, FunctionError
+from kymatui.helm.language.builtins import BUILTINS
+from kymatui.helm.language.compiling import Code, compile_source
+from kymatui.helm.language.emitting import Emitter, Origin
+from kymatui.helm.language.environment import Environment
+from kymatui.helm.language.faults import (
+    WARN_END,
+    WARN_START,
+    EvalError,
+    ExecError,
+    NoTemplateError,
+    describe,
+    describe_parse_error,
+)
+from kymatui.helm.language.parsing import ParseError
+from kymatui.helm.language.runtime import NAMES
+
+ROOT_NAME: Final = "gotpl"
+"""The name that Helm gives the set, and the text of every `tpl`."""
+
+RECURSION_LIMIT: Final = 1000
+"""How often one name may be included within itself (Helm's recursionMaxNums)."""
+
+# Every so many templates within templates the next one runs in a thread of its own, whose stack begins anew: Python's
+# limit of recursion is per thread, and stays as the caller has set it.
+THREAD_DEPTH: Final = 25
+
+Runner = Callable[["Scope", Callable[[str], object], Any], None]
+
+
+class Unit:
+    """One file (or one text given to `tpl`): its source, its compiled code, and where errors in it are."""
+
+    __slots__ = ("_emitter", "code", "functions", "name", "runners", "source")
+
+    def __init__(self, name: str, source: str, functions: Mapping[str, Function]) -> None:
+        self.name = name
+        self.source = source
+        self.functions = functions
+        self._emitter: Emitter | None = None
+        self.code, self._emitter = compile_source(name, source, functions)
+        self.runners: dict[str, Runner] | None = None
+
+    def run(self, names: dict[str, Any], template: str) -> Runner:
+        """The function of a template."""
+        if self.runners is None:
+            # One dict a unit: its own names here, everybody's as its builtins.
+            module: dict[str, Any] = {"__builtins__": names, "UNIT": self}
+            exec(self.code.code, module)  # noqa: S102 - our own compiler wrote it, and it reaches only `names`
+            self.runners = {name: module[function] for name, function in self.code.names.items()}
+        return self.runners[template]
+
+    @property
+    def emitter(self) -> Emitter:
+        """What stands behind each line of the code; made again where the code came from a cache."""
+        if self._emitter is None:
+            self._emitter = compile_source(self.name, self.source, self.functions)[1]
+        return self._emitter
+
+    @property
+    def nodes(self) -> list[Any]:
+        return list(self.emitter.nodes)
+
+    def origin(self, error: Exception) -> tuple[Origin, dict[str, Any]]:
+        """The line's origin that failed, and the locals there."""
+        trace = error.__traceback__
+        filename = self.code.code.co_filename
+        found = trace
+        while trace is not None and trace.tb_frame.f_code.co_filename == filename:
+            found = trace
+            trace = trace.tb_next
+            if trace is not None and not trace.tb_frame.f_code.co_name.startswith("b"):
+                break
+        if found is None:
+            raise error
+        return self.emitter.origins[found.tb_lineno], found.tb_frame.f_locals
+
+    def place(self, position: int) -> str:
+        """NAME:LINE:COLUMN of a character, the column in bytes from 0 as Go has it."""
+        line = self.source.count("\n", 0, position)
+        start = self.source.rfind("\n", 0, position) + 1
+        return f"{self.name}:{line + 1}:{byte_length(self.source[start:position])}"
+
+
+class Template:
+    """A template by name: the unit that defines it, ready to run."""
+
+    __slots__ = ("name", "run", "unit")
+
+    def __init__(self, name: str, unit: Unit, run: Runner) -> None:
+        self.name = name
+        self.unit = unit
+        self.run = run
+
+
+class State:
+    """What one rendering has used so far; shared by all scopes of it."""
+
+    __slots__ = ("deadline", "depth", "environment", "included", "output", "steps")
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.depth = 0
+        self.steps = 0
+        self.output = 0
+        self.included: dict[str, int] = {}
+        self.deadline = environment.monotonic() + environment.limits.seconds
+
+
+class Scope:
+    """The templates that are defined at some point of a rendering (`tpl` adds its own), with the rendering's state."""
+
+    __slots__ = ("environment", "set", "state", "templates")
+
+    def __init__(self, owner: TemplateSet, templates: dict[str, Template], state: State) -> None:
+        self.set = owner
+        self.templates = templates
+        self.state = state
+        self.environment = state.environment
+
+    def spend(self, steps: int) -> None:
+        """Counts steps; HelmError where the rendering has used up its share or its time."""
+        state, limits = self.state, self.environment.limits
+        state.steps += steps
+        if state.steps > limits.steps:
+            raise HelmError(f"templates took more than {limits.steps} steps", hint="Look for a loop that never ends.")
+        if self.environment.monotonic() > state.deadline:
+            raise HelmError(
+                f"templates took more than {limits.seconds:g} seconds", hint="Look for a loop that never ends."
+            )
+
+    def write(self, size: int) -> None:
+        """Counts output; HelmError where there is too much of it."""
+        self.state.output += size
+        if self.state.output > self.environment.limits.output:
+            raise HelmError(f"templates wrote more than {self.environment.limits.output} characters")
+
+    def call(self, template: Template, w: Callable[[str], object], dot: Any) -> None:
+        """Runs a template with its argument."""
+        state = self.state
+        state.depth += 1
+        self.spend(1)
+        if state.depth > self.environment.limits.depth:
+            raise EvalError(f"exceeded maximum template depth ({self.environment.limits.depth})")
+        if dot is None:
+            dot = INVALID
+        if state.depth % THREAD_DEPTH:
+            template.run(self, w, dot)
+        else:
+            _in_thread(template.run, self, w, dot)
+        state.depth -= 1
+
+    def capture(self, template: Template, dot: Any) -> str:
+        """What a template writes."""
+        pieces: list[str] = []
+        self.call(template, pieces.append, dot)
+        text = "".join(pieces)
+        self.write(len(text))
+        return text if text.isascii() else normalize(text)
+
+    def find(self, name: str) -> Template:
+        """For {{template}}."""
+        found = self.templates.get(name)
+        if found is None:
+            raise EvalError(f"template {quote(name)} not defined")
+        return found
+
+
+def _in_thread(run: Runner, scope: Scope, w: Callable[[str], object], dot: Any) -> None:
+    failures: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            run(scope, w, dot)
+        except BaseException as error:  # noqa: BLE001 - raised again where the thread is waited for
+            failures.append(error)
+
+    thread = threading.Thread(target=target, name="template", daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def include(scope: Scope, name: str, data: Any) -> str:
+    """Helm's include: the text of a template, with Helm's own limit of recursion."""
+    included = scope.state.included
+    count = included.get(name, 0)
+    if count > RECURSION_LIMIT:
+        raise FunctionError(f"rendering template has a nested reference name: {name}: unable to execute template")
+    template = scope.templates.get(name)
+    if template is None:
+        raise NoTemplateError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
+    included[name] = count + 1
+    text = scope.capture(template, data)
+    included[name] = count
+    return text
+
+
+def tpl(scope: Scope, text: str, values: Any) -> str:
+    """Helm's tpl: a text as a template, which sees all templates and can define its own."""
+    if "{{" not in text:
+        return text.replace("<no value>", "")
+    try:
+        unit = scope.set.text_unit(text)
+    except ParseError as error:
+        raise FunctionError(f"cannot parse template {quote(text)}: {error}") from None
+    templates = dict(scope.templates)
+    within = Scope(scope.set, templates, scope.state)
+    own = scope.set.install(templates, unit)[ROOT_NAME]
+    try:
+        written = within.capture(own, values)
+    except FunctionError as error:
+        raise FunctionError(f"error during tpl function execution for {quote(text)}: {error}") from None
+    return written.replace("<no value>", "")
+
+
+def required(environment: Environment, warning: str, value: Any) -> Any:
+    """Helm's required."""
+    if value is None or value == "":
+        if environment.lint:
+            return ""
+        raise FunctionError(f"{WARN_START}{warning}{WARN_END}")
+    return value
+
+
+def fail(environment: Environment, message: str) -> str:
+    """Helm's fail."""
+    if environment.lint:
+        return ""
+    raise FunctionError(f"{WARN_START}{message}{WARN_END}")
+
+
+def lookup(environment: Environment, version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+    """Helm's lookup: what the caller's function finds, nothing where there is none."""
+    if environment.lookup is None or environment.lint:
+        return {}
+    return environment.lookup(version, kind, namespace, name)
+
+
+ENGINE: Final[Mapping[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("include", ("string", ANY), False, include),
+        Function("tpl", ("string", ANY), False, tpl),
+        Function("required", ("string", ANY), False, required, True),
+        Function("fail", ("string",), False, fail, True),
+        Function("lookup", ("string",) * 4, False, lookup, True),
+    )
+}
+
+
+class TemplateSet:
+    """All templates of a chart and its dependencies, as Helm parses them into one set.
+
+    `order` has every file in Helm's order of execution. The set does not change once it is made, so threads may render
+    from it at the same time.
+    """
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self.functions: dict[str, Function] = {**BUILTINS, **functions, **ENGINE}
+        self.names: dict[str, Any] = {
+            **NAMES,
+            "FIND": Scope.find,
+            **{f"f_{name}": function.call for name, function in self.functions.items()},
+        }
+        self.order: list[str] = []
+        self.templates: dict[str, Template] = {}
+        self._texts: dict[str, Unit] = {}
+
+    @classmethod
+    def parse(cls, files: Mapping[str, str], functions: Mapping[str, Function]) -> TemplateSet:
+        """Parses {path: text}; HelmError has Helm's text."""
+        made = cls(functions)
+        made.order = sort_templates(files)
+        for file in made.order:
+            try:
+                unit = Unit(file, files[file], made.functions)
+            except ParseError as error:
+                raise HelmError(describe_parse_error(file, str(error))) from None
+            made.install(made.templates, unit)
+        return made
+
+    def install(self, templates: dict[str, Template], unit: Unit) -> dict[str, Template]:
+        """Adds what a unit defines; an empty definition does not replace one that is there."""
+        own = {}
+        for name in unit.code.names:
+            own[name] = Template(name, unit, unit.run(self.names, name))
+            if name not in templates or name not in unit.code.empty:
+                templates[name] = own[name]
+        return own
+
+    def text_unit(self, text: str) -> Unit:
+        """A text given to `tpl`, compiled once."""
+        unit = self._texts.get(text)
+        if unit is None:
+            unit = Unit(ROOT_NAME, text, self.functions)
+            if len(self._texts) > 4096:
+                self._texts.clear()
+            self._texts[text] = unit
+        return unit
+
+    def start(self, environment: Environment) -> Rendering:
+        """One rendering of a chart: its files share limits and counts."""
+        return Rendering(self, environment)
+
+    def execute(self, name: str, root: dict[str, Any], environment: Environment) -> str:
+        """One file on its own."""
+        return self.start(environment).execute(name, root)
+
+
+class Rendering:
+    """One rendering of a set's files."""
+
+    def __init__(self, owner: TemplateSet, environment: Environment) -> None:
+        self.scope = Scope(owner, owner.templates, State(environment))
+
+    def execute(self, name: str, root: dict[str, Any]) -> str:
+        """What a file renders to, `<no value>` taken out as Helm does; HelmError has Helm's text."""
+        template = self.scope.templates.get(name)
+        if template is None:
+            raise HelmError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
+        self.scope.state.depth = 0
+        try:
+            return self.scope.capture(template, root).replace("<no value>", "")
+        except ExecError as error:
+            raise HelmError(describe(name, error)) from None
+        except (FunctionError, EvalError) as error:
+            raise HelmError(f"template: {name}: {error}") from None
+        except RecursionError:
+            raise HelmError(f"{name}: values or templates are nested too deeply") from None
+        except MemoryError:
+            raise HelmError(f"{name}: templates took more memory than there is") from None
+
+
+def sort_templates(files: Mapping[str, str]) -> list[str]:
+    """Helm's order: deep paths before shallow ones, the last in the alphabet first."""
+    return sorted(files, key=lambda path: (path.count("/"), path.encode("utf-8", "surrogateescape")), reverse=True)
+
+
+__all__ = ["ENGINE", "MAP", "Code", "Rendering", "Scope", "Template", "TemplateSet", "Unit", "sort_templates"]
