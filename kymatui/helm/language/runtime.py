@@ -197,7 +197,8 @@ def printed(value: Any) -> str:
     """What an action writes of its value."""
     if value is None or value is INVALID:
         return "<no value>"
-    return format_value(value)
+    by_address = getattr(value.__class__, "go_address_string", None)
+    return format_value(value) if by_address is None else str(by_address(value))
 
 
 def fault(unit: Unit, template: str, error: Exception) -> NoReturn:
