@@ -117,7 +117,7 @@ def _rank(raw: object) -> tuple[bool, bool, bool]:
 
 def _unusable(raw: object) -> Malformed | None:
     ref = read_ref(raw)
-    if isinstance(raw, Mapping) and ref.name and isinstance(raw.get("spec") or {}, Mapping):
+    if isinstance(raw, Mapping) and ref.name and _is_object_or_absent(raw.get("spec")):
         return None
     found = read_kyma(raw)
     return found if isinstance(found, Malformed) else None
@@ -205,3 +205,7 @@ def _module_resources(
             if isinstance(raw, Mapping):
                 group.setdefault(identity(raw), raw)
     return {key: tuple(group.values()) for key, group in found.items()}
+
+
+def _is_object_or_absent(value: object) -> bool:
+    return value is None or isinstance(value, Mapping)

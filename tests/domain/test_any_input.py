@@ -1,0 +1,157 @@
+"""Whatever a server or a file says, the catalog is made: malformed objects are shown, and take nothing else down."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kymatui.domain.catalog import Settings, catalog, to_json
+from kymatui.domain.matrix import matrix
+from kymatui.domain.paths import look
+from kymatui.domain.readiness import klm_manager_state, readiness
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.states import State
+from kymatui.domain.windows import read_policy
+from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, old_template, report, resource, template
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = [
+    kyma([{"name": "mod"}], status=[report("mod", "1.0.0")]),
+    template("mod", "1.0.0", customStateCheck=[{"jsonPath": "status.state", "value": "a", "mappedState": "Ready"}]),
+    old_template("old-regular", "old", "regular", "1.0.0"),
+    meta("mod", {"regular": "1.0.0", "fast": "1.1.0"}, kymaSelector={"matchLabels": {"a": "b"}}),
+    manifest("mod", "1.0.0"),
+    deployment("mod", "1.0.0", finalizers=["x/y"]),
+    resource("mod", "Warning"),
+]
+
+
+def places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Every place in a JSON value."""
+    yield path
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in entries:
+        yield from places(below, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], by: object) -> Any:
+    if not path:
+        return by
+    changed = copy.deepcopy(value)
+    spot = changed
+    for key in path[:-1]:
+        spot = spot[key]
+    spot[path[-1]] = by
+    return changed
+
+
+def world(objects: list[Any]) -> Snapshot:
+    """All objects in every list, so that each is also read as what it is not."""
+    kinds = {gvk("mod"): tuple(objects), GroupVersionKind("", "", ""): tuple(objects)}
+    return Snapshot(
+        "any",
+        kymas=tuple(objects),
+        templates=tuple(objects),
+        release_metas=tuple(objects),
+        manifests=tuple(objects),
+        module_resources=kinds,
+        workloads=tuple(objects),
+        definitions=tuple(objects),
+        events=tuple(objects),
+        feeds={"mods.operator.kyma-project.io": Feed(FeedState.FORBIDDEN), "deployments.apps": Feed(FeedState.STALE)},
+    )
+
+
+def assert_shown(snapshot: Snapshot) -> None:
+    found = catalog(snapshot, NOW, Settings(raw_manifests={("mod", "1.0.0"): snapshot.workloads}))
+    text = json.dumps(to_json(found))
+    assert json.loads(text)["cluster"] == "any"
+    assert matrix(found).channels == found.channels
+    assert all(row.reason.text for row in found.rows)
+    assert len({row.name for row in found.rows}) == len(found.rows)
+
+
+@given(st.lists(JSON, max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_any_json(objects: list[Any]) -> None:
+    assert_shown(world(objects))
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_real_objects_with_one_thing_broken(data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(OBJECTS) - 1))
+    path = data.draw(st.sampled_from(list(places(OBJECTS[index]))))
+    broken = replaced(OBJECTS[index], path, data.draw(JSON))
+    objects = [*OBJECTS[:index], broken, *OBJECTS[index + 1 :]]
+    assert_shown(world(objects))
+
+
+@pytest.mark.parametrize("place", range(len(OBJECTS)))
+def test_each_field_missing(place: int) -> None:
+    for path in places(OBJECTS[place]):
+        objects = [*OBJECTS[:place], replaced(OBJECTS[place], path, None), *OBJECTS[place + 1 :]]
+        assert_shown(world(objects))
+
+
+@given(JSON)
+@settings(max_examples=150, deadline=None)
+def test_readiness_of_anything(value: Any) -> None:
+    for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"):
+        raw = {"apiVersion": "apps/v1", "kind": kind, "metadata": value, "spec": value, "status": value}
+        assert readiness(raw, NOW).state in State
+        assert klm_manager_state([raw], [value]) in State
+    assert readiness(value, NOW).words
+
+
+@given(st.text(max_size=20), JSON)
+@settings(deadline=None)
+def test_any_path_into_anything(path: str, value: Any) -> None:
+    seen = look(path, value)
+    assert seen.path == path
+    if seen.klm_reads:
+        assert seen.klm.found == seen.extended.found
+
+
+@given(st.text(max_size=30) | JSON.map(json.dumps))
+@settings(deadline=None)
+def test_any_policy(text: str) -> None:
+    assert read_policy(text) is not None
+
+
+def test_a_flaw_does_not_hide_the_rest_of_an_object() -> None:
+    reader = Reader({"a": 1, "b": "kept", "c": [1, {"d": "kept too"}]})
+    assert reader.text("a", "default") == "default"
+    assert reader.text("b") == "kept"
+    assert [entry.text("d") for entry in reader.children("c")] == ["kept too"]
+    assert [str(flaw) for flaw in reader.flaws] == [
+        "a is a number, wanted a string",
+        "c[0] is a number, wanted an object",
+    ]
+
+
+def test_malformed_objects_are_problems_and_the_good_rows_stand() -> None:
+    broken = [{"kind": "ModuleTemplate", "metadata": {"name": "bad"}, "spec": 3}, "not even an object"]
+    snapshot = Snapshot(
+        "any",
+        kymas=(OBJECTS[0],),
+        templates=(OBJECTS[1], *broken),
+        release_metas=(OBJECTS[3],),  # type: ignore[arg-type]
+    )
+    found = catalog(snapshot, NOW)
+    assert [row.name for row in found.rows] == ["mod"]
+    messages = [problem.message for problem in found.problems]
+    assert "ModuleTemplate bad is malformed: spec is not an object" in messages
+    assert "a nameless object is malformed: the object is something else, wanted an object" in messages
