@@ -97,7 +97,7 @@ class KymatuiApp(App[int]):
             self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
         self.show_frame()
         for screen in self.screen_stack:
-            if isinstance(screen, CatalogScreen):
+            if isinstance(screen, FramedScreen):
                 screen.show_catalog()
 
     def _failed(self, failure: KymatuiError) -> None:

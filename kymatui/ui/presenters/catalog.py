@@ -246,7 +246,8 @@ def why(module: Module | None) -> Why:
         return Why("", "", "muted")
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
-    who = "" if actor is Actor.NOBODY else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
+    said = actor is Actor.NOBODY or "waiting for" in module.reason.text
+    who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
     return Why(plain(module.reason.text), who, tones[Severity(module.reason.severity)])
 
 

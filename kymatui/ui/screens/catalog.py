@@ -20,7 +20,7 @@ from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
-from kymatui.ui.widgets.view_tabs import ViewTabs
+from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 SORTABLE = tuple(column.id for column in COLUMNS)
 
@@ -30,6 +30,11 @@ class CatalogScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(n), f"view({n})", "View", show=False, id=f"catalog.view-{n}") for n in range(10)),
+        Binding("x", "detail(1)", "Explain", id="catalog.explain"),
+        Binding("d", "detail(0)", "Details", show=False, id="catalog.overview"),
+        Binding("v", "detail(2)", "Versions", show=False, id="catalog.versions"),
+        Binding("e", "detail(3)", "Events", show=False, id="catalog.events"),
+        Binding("y", "detail(4)", "YAML", show=False, id="catalog.yaml"),
         Binding("ctrl+z", "problems", "Only problems", show=False, id="catalog.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="catalog.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="catalog.sort-state"),
@@ -75,13 +80,14 @@ class CatalogScreen(FramedScreen):
 
     def show_catalog(self) -> None:
         """Draws what the app knows now; called whenever that changed."""
-        if not self.is_mounted:
+        if not self.query(ViewTabs):  # not composed yet
             return
         app = self.kymatui
         offered = views(app.catalog)
         if self._view.label not in {view.label for view in offered}:
             self._view = ALL
-        self.query_one(ViewTabs).show(offered, self._view.label, self._filter_note())
+        tabs = [Tab(view.key, view.label) for view in offered]
+        self.query_one(ViewTabs).show(tabs, self._view.label, self._filter_note())
         rows = []
         if app.catalog is not None:
             words = Words(app.clock(), app.glyphs, stale=bool(app.connection.stale_since))
@@ -104,7 +110,7 @@ class CatalogScreen(FramedScreen):
         if found is not None:
             lines = [toned(found.title, found.tone, bold=True)]
             lines += [Content(f"\n{found.body}")] if found.body else []
-            lines += [Content.styled(f"\n\n{found.hint}", "$text-muted")] if found.hint else []
+            lines += [Content.styled(f"\n\n{found.hint}", "$foreground-muted")] if found.hint else []
             self.query_one("#notice", Static).update(Content.assemble(*lines))
 
     def _show_reason(self) -> None:
@@ -144,6 +150,19 @@ class CatalogScreen(FramedScreen):
         self._sort = Sort(column, descending=turned)
         self.table.set_sort(column, descending=turned)
         self.show_catalog()
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self._open(event.key)
+
+    def action_detail(self, tab: int) -> None:
+        if self.table.cursor_key is not None:
+            self._open(self.table.cursor_key, tab)
+
+    def _open(self, name: str, tab: int = 0) -> None:
+        from kymatui.ui.screens.module import ModuleScreen
+
+        self.app.push_screen(ModuleScreen(name, tab))
 
     @on(RowTable.HeaderClicked)
     def _header_clicked(self, event: RowTable.HeaderClicked) -> None:

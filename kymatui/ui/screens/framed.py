@@ -60,6 +60,9 @@ class FramedScreen(Screen[None]):
         yield Prompt()
         yield Footer(show_command_palette=False)
 
+    def show_catalog(self) -> None:
+        """Draws what the app knows now; called whenever that changed."""
+
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
 

@@ -44,9 +44,9 @@ class HelpScreen(ModalScreen[None]):
 def _lines(keys: Iterable[KeyHelp]) -> Content:
     lines = []
     for key in keys:
-        style = "$text-muted" if key.off else "$text-accent"
+        style = "$foreground-muted" if key.off else "$text-accent"
         line = [Content.styled(f"  {key.keys:<18}", style), Content(key.label)]
         if key.off:
-            line.append(Content.styled(f"  (off: {key.off})", "$text-muted"))
+            line.append(Content.styled(f"  (off: {key.off})", "$foreground-muted"))
         lines.append(Content.assemble(*line))
     return Content("\n").join(lines)

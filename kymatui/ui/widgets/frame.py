@@ -33,7 +33,7 @@ _TONES = {
     "processing": "$text-accent",
     "warning": "$text-warning",
     "error": "$text-error",
-    "muted": "$text-muted",
+    "muted": "$foreground-muted",
 }
 
 
@@ -56,13 +56,13 @@ class TopLine(Widget):
         wide = width >= 100
         left = [Content.styled(" kymatui ", "bold $primary")]
         for step in facts.trail:
-            left += [Content.styled("› ", "$text-muted"), Content.styled(plain(step) + " ", "bold")]
+            left += [Content.styled("› ", "$foreground-muted"), Content.styled(plain(step) + " ", "bold")]
         if facts.cluster:
             where = plain(f"{facts.cluster}/{facts.namespace}" if facts.namespace and wide else facts.cluster)
-            left += [Content.styled(" ctx ", "$text-muted"), Content.styled(where, "$secondary")]
+            left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
         right: list[Content] = []
         if facts.counts and wide:
-            right += [Content.styled(facts.counts + "   ", "$text-muted")]
+            right += [Content.styled(facts.counts + "   ", "$foreground-muted")]
         mode_style = "bold $text-warning" if facts.mode == "RW" else "bold $text-success"
         right += [Content.styled(f"[{facts.mode}] ", mode_style)]
         right += [Content.styled(f"{facts.sign} {facts.connection} ".lstrip(), _TONES.get(facts.tone, ""))]

@@ -75,7 +75,7 @@ class RowTable(ScrollView, can_focus=True):
         Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="table.page-up"),
         Binding("home,g", "edge(-1)", "First row", show=False, id="table.first"),
         Binding("end,G", "edge(1)", "Last row", show=False, id="table.last"),
-        Binding("enter", "choose", "Open", show=False, id="table.open"),
+        Binding("enter", "choose", "Open", id="table.open"),
         Binding("space", "mark", "Mark", show=False, id="table.mark"),
         Binding("ctrl+@", "mark_range", "Mark range", show=False, id="table.mark-range"),
         Binding("ctrl+backslash", "unmark", "Clear marks", show=False, id="table.unmark"),

@@ -12,8 +12,8 @@ STYLES: Mapping[str, str] = {
     "warning": "$text-warning",
     "error": "$text-error",
     "deleting": "$text-secondary",
-    "unmanaged": "$text-muted",
-    "muted": "$text-muted",
+    "unmanaged": "$foreground-muted",
+    "muted": "$foreground-muted",
     "accent": "$text-primary",
 }
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from kymatui.ui.presenters.catalog import View
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.frame import spread
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The key that chooses, and the word."""
+
+    key: str
+    label: str
 
 
 class ViewTabs(Widget):
@@ -26,11 +34,11 @@ class ViewTabs(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._views: tuple[View, ...] = ()
+        self._views: tuple[Tab, ...] = ()
         self._current = ""
         self._note = ""
 
-    def show(self, views: Sequence[View], current: str, note: str) -> None:
+    def show(self, views: Sequence[Tab], current: str, note: str = "") -> None:
         shown = (tuple(views), current, note)
         if shown != (self._views, self._current, self._note):
             self._views, self._current, self._note = shown
@@ -42,7 +50,7 @@ class ViewTabs(Widget):
             here = view.label == self._current
             parts.append(Content.styled(f"{view.key} ", "$text-accent"))
             label = plain(view.label)
-            parts.append(Content.styled(label, "bold reverse" if here else "$text-muted"))
+            parts.append(Content.styled(label, "bold reverse" if here else "$foreground-muted"))
             parts.append(Content("   "))
         note = Content.styled(plain(self._note), "bold $text-warning") if self._note else Content("")
         return spread(Content.assemble(*parts), note, self.size.width - 2)

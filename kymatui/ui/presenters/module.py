@@ -1,0 +1,128 @@
+"""One module in words: what is declared, what is observed, and who reports what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kymatui.domain.evidence import Evidence
+from kymatui.domain.rows import Catalog, Checked, Row
+from kymatui.domain.states import state_of
+from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words
+from kymatui.ui.presenters.catalog import ABSENT, TONES, Words, age, state_cell
+from kymatui.ui.text import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A label, what stands behind it, and its tone."""
+
+    label: str
+    text: str
+    tone: str = ""
+
+
+def declared(module: Row, catalog: Catalog) -> list[Fact]:
+    """What the Kyma and the catalog ask for."""
+    kyma = catalog.kyma
+    template = module.template
+    return [
+        Fact("Kyma", plain(f"{kyma.ref.namespace}/{kyma.ref.name}") if kyma else "none on this cluster"),
+        Fact("channel", _channel(module)),
+        Fact("desired", plain(module.desired) or ABSENT),
+        Fact("managed", "yes" if module.managed else "no", "" if module.managed else "unmanaged"),
+        Fact("policy", plain(module.policy) or ABSENT),
+        Fact("template", plain(template.name) if template else ABSENT, "" if template else "muted"),
+    ]
+
+
+def _channel(module: Row) -> str:
+    if not module.channel:
+        return ABSENT
+    return f"{plain(module.channel)} ({module.resolution.channel_source})"
+
+
+def observed(module: Row, words: Words) -> list[Fact]:
+    """What runs."""
+    ready = module.readiness
+    manager = (
+        f"{module.manager.kind.kind} {module.manager.namespace}/{module.manager.name}" if module.manager else ABSENT
+    )
+    return [
+        Fact("presence", str(module.presence)),
+        Fact("installed", plain(module.installed) or ABSENT),
+        Fact("drift", drift_words(module.drift)),
+        Fact("newest", plain(module.newest) or ABSENT, "muted"),
+        Fact("manager", plain(manager)),
+        Fact("ready", plain(ready.words) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
+        Fact("age", age(module, words.now) or ABSENT, "muted"),
+    ]
+
+
+def reported(module: Row, words: Words) -> list[Fact]:
+    """What each one says of the state, and what kymatui makes of it."""
+    reports = module.reports
+    said = (("Kyma", reports.kyma), ("Manifest", reports.manifest), ("resource", reports.resource))
+    facts = [_report(label, text, words) for label, text in said]
+    cell = state_cell(module, words.glyphs)
+    facts.append(Fact("manager", plain(reports.manager) or ABSENT, _tone(reports.manager)))
+    facts.append(Fact("kymatui", cell.text, cell.tone))
+    facts.append(Fact("decided by", source_words(module.state_source), "muted"))
+    if reports.disagree:
+        facts.append(Fact("", "they disagree", "warning"))
+    return facts
+
+
+def _report(label: str, text: str, words: Words) -> Fact:
+    tone = _tone(text)
+    return Fact(label, f"{words.glyphs.get(tone, '')} {plain(text)}".strip() if text else ABSENT, tone)
+
+
+def _tone(text: str) -> str:
+    state = state_of(text) if text else None
+    return TONES[state] if state is not None else "muted"
+
+
+def findings(module: Row) -> Iterator[Fact]:
+    """Messages, refusals, notes and problems: everything that explains the row, the weightiest first."""
+    tones = {"error": "error", "warning": "warning"}
+    if module.resolution.refusal is not None:
+        yield Fact("refused", plain(refusal_words(module.resolution.refusal)), "warning")
+    for label, text in (("Kyma says", module.reports.kyma_message), ("Manifest says", module.reports.manifest_message)):
+        if text:
+            yield Fact(label, plain(text))
+    for note in module.resolution.notes:
+        yield Fact("note", plain(note_words(note)), "warning")
+    for problem in module.problems:
+        yield Fact(str(problem.severity), plain(problem.message), tones.get(str(problem.severity), ""))
+
+
+def resources(module: Row, words: Words) -> Iterator[Fact]:
+    """Every custom resource of the module, the worst first."""
+    for checked in module.checked:
+        yield Fact(plain(str(checked.resource)), _resource(checked, words), TONES[checked.klm.state])
+
+
+def _resource(checked: Checked, words: Words) -> str:
+    tone = TONES[checked.klm.state]
+    text = f"{words.glyphs.get(tone, '')} {checked.klm.state}"
+    if checked.differs:
+        text += f" (strict: {checked.strict.state})"
+    if checked.deleting:
+        held = ", ".join(checked.finalizers)
+        text += f", being deleted{f', held by {held}' if held else ''}"
+    return plain(f"{text}  {checked.message}".rstrip())
+
+
+def evidence(module: Row) -> Iterator[Fact]:
+    """Everything that says which version runs, in the order in which it is believed."""
+    for item in module.evidence:
+        yield Fact(str(item.source), plain(_evidence(item)), "warning" if item.disproved else "")
+
+
+def _evidence(item: Evidence) -> str:
+    said = item.version or ABSENT
+    if item.text and item.text != item.version:
+        said += f"  ({item.text})"
+    where = f"  {item.where}" if item.where else ""
+    return f"{said}{where}{'  disproved by the raw manifest' if item.disproved else ''}"

@@ -1,0 +1,81 @@
+"""The versions of a module: where each is offered, and what changes on the way to it."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+
+from kymatui.domain.comparing import Change, ChangeKind, Comparison
+from kymatui.domain.rows import Offer, Row
+from kymatui.domain.versions import parse, same
+from kymatui.ui.presenters.catalog import ABSENT
+from kymatui.ui.presenters.module import Fact
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_table import Cell
+from kymatui.ui.widgets.row_table import Row as Line
+
+COLUMNS = (
+    Column("version", "VERSION", 14, flex=1),
+    Column("channels", "CHANNELS", 20, flex=2),
+    Column("source", "SOURCE", 10, priority=1),
+    Column("template", "TEMPLATE", 24, flex=2),
+    Column("here", "HERE", 20, flex=1),
+)
+
+
+def offer_lines(module: Row) -> list[Line]:
+    """The newest first; what is installed and what is desired is marked."""
+    return [_line(module, offer) for offer in sorted(module.offers, key=cmp_to_key(_newest_first))]
+
+
+def offer_key(offer: Offer) -> str:
+    return f"{offer.template.namespace}/{offer.template.name}"
+
+
+def _newest_first(one: Offer, other: Offer) -> int:
+    left, right = parse(one.version), parse(other.version)
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    return (left < right) - (right < left)
+
+
+def _line(module: Row, offer: Offer) -> Line:
+    marks = []
+    if module.installed and same(offer.version, module.installed):
+        marks.append("installed")
+    if module.desired and same(offer.version, module.desired):
+        marks.append("desired")
+    cells = {
+        "version": Cell(plain(offer.version) or ABSENT, "strong"),
+        "channels": Cell(plain(", ".join(offer.channels)) or ABSENT, "" if offer.channels else "muted"),
+        "source": Cell(str(offer.origin), "muted"),
+        "template": Cell(plain(offer_key(offer)), "muted"),
+        "here": Cell(", ".join(marks), "ready" if "installed" in marks else "accent"),
+    }
+    return Line(offer_key(offer), cells)
+
+
+def change_facts(comparison: Comparison) -> list[Fact]:
+    """What changes from the installed (or desired) version to the one under the cursor."""
+    if comparison.before == comparison.after:
+        return [Fact("", "this is the version to compare with", "muted")]
+    far = f" ({comparison.distance})" if comparison.distance else ""
+    facts = [Fact("from", f"{plain(comparison.before)} to {plain(comparison.after)}{far}", "strong")]
+    if comparison.downgrade:
+        facts.append(Fact("", "a downgrade: lifecycle-manager refuses it", "warning"))
+    facts += [Fact(str(change.kind), _change(change), _TONES[change.kind]) for change in comparison.template]
+    facts += [Fact("image", plain(f"{i.container}: {i.before} → {i.after}")) for i in comparison.images]
+    facts += [Fact(str(o.kind), plain(str(o.ref)), _TONES[o.kind]) for o in comparison.objects]
+    if len(facts) == 1:
+        facts.append(Fact("", "the templates say the same but for the version", "muted"))
+    return facts
+
+
+_TONES = {ChangeKind.ADDED: "ready", ChangeKind.REMOVED: "error", ChangeKind.CHANGED: "warning"}
+
+
+def _change(change: Change) -> str:
+    if change.kind is ChangeKind.CHANGED:
+        return plain(f"{change.path}: {change.before} → {change.after}")
+    value = change.after if change.kind is ChangeKind.ADDED else change.before
+    return plain(f"{change.path}: {value}")
