@@ -10,7 +10,7 @@ from kymatui.helm.govalues import verbs
 from kymatui.helm.govalues.naming import elem_type
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_value, stringer
-from kymatui.helm.govalues.text import from_bytes, runes, to_bytes
+from kymatui.helm.govalues.text import from_bytes, join_bounded, runes, to_bytes
 from kymatui.helm.govalues.types import (
     INVALID,
     Float32,
@@ -59,7 +59,7 @@ class _Formatter:
                 break
         if not self.reordered and self.index < len(self.args):
             self._extra()
-        return "".join(self.out)
+        return join_bounded(self.out)
 
     def _directive(self) -> bool:
         """One verb with what stands before it; False where the format ends within."""
@@ -342,7 +342,7 @@ def _slice(flags: Flags, value: list[Any], verb: str, depth: int) -> str:
             return f"{name}(nil)"
         items = [_sharp_byte(flags, v) if elem_type(name) == "byte" else format_part(flags, v, verb, 1) for v in value]
         return f"{name}{{{', '.join(items)}}}"
-    return "[" + " ".join([format_part(flags, item, verb, depth + 1) for item in value]) + "]"
+    return "[" + join_bounded([format_part(flags, item, verb, depth + 1) for item in value], " ") + "]"
 
 
 def _sharp_byte(flags: Flags, value: int) -> str:
@@ -356,7 +356,9 @@ def _map(flags: Flags, value: dict[Any, Any], verb: str, depth: int) -> str:
         format_part(flags, key, verb, depth + 1) + ":" + format_part(flags, value[key], verb, depth + 1)
         for key in sorted_keys(value)
     ]
-    return f"{go_type(value)}{{{', '.join(items)}}}" if flags.sharp_v else "map[" + " ".join(items) + "]"
+    if flags.sharp_v:
+        return f"{go_type(value)}{{{join_bounded(items, ', ')}}}"
+    return "map[" + join_bounded(items, " ") + "]"
 
 
 def _struct(flags: Flags, value: Object, verb: str, depth: int) -> str:

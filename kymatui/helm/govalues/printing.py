@@ -6,6 +6,7 @@ from typing import Any
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.ordering import sorted_keys
+from kymatui.helm.govalues.text import join_bounded
 from kymatui.helm.govalues.types import INVALID, Float32, NilPointer, Object, TypedList, kind
 
 
@@ -21,7 +22,7 @@ def format_value(value: Any) -> str:
     if cls is float:
         return format_float(value)
     if cls is list:
-        return "[" + " ".join([format_value(item) for item in value]) + "]"
+        return "[" + join_bounded([format_value(item) for item in value], " ") + "]"
     if cls is dict:
         return format_map(value)
     return _format_other(value)
@@ -29,7 +30,8 @@ def format_value(value: Any) -> str:
 
 def format_map(value: dict[Any, Any]) -> str:
     """A map with its keys in Go's order."""
-    return "map[" + " ".join([f"{format_value(k)}:{format_value(value[k])}" for k in sorted_keys(value)]) + "]"
+    items = [f"{format_value(key)}:{format_value(value[key])}" for key in sorted_keys(value)]
+    return "map[" + join_bounded(items, " ") + "]"
 
 
 def _format_other(value: Any) -> str:
@@ -40,7 +42,7 @@ def _format_other(value: Any) -> str:
     if isinstance(value, dict):
         return format_map(value)
     if isinstance(value, TypedList):
-        return "[" + " ".join([format_value(item) for item in value]) + "]"
+        return "[" + join_bounded([format_value(item) for item in value], " ") + "]"
     if isinstance(value, Object):
         return format_struct(value, 0)
     if isinstance(value, Float32):
@@ -85,9 +87,9 @@ def sprint(*values: Any) -> str:
             pieces.append(" ")
         pieces.append(format_value(value))
         after_string = is_string
-    return "".join(pieces)
+    return join_bounded(pieces)
 
 
 def sprintln(*values: Any) -> str:
     """fmt.Sprintln: spaces between all operands, and a newline."""
-    return " ".join([format_value(value) for value in values]) + "\n"
+    return join_bounded([format_value(value) for value in values], " ") + "\n"

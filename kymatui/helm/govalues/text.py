@@ -8,7 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from kymatui.errors import HelmError
+
 RUNE_ERROR: Final = "\ufffd"
+
+MAX_TEXT: Final = 64_000_000
+"""The longest text, in characters, that a function of a template may make: a chart must not eat the machine."""
+
+
+def join_bounded(pieces: list[str], separator: str = "") -> str:
+    """The pieces in one text; HelmError where that would be longer than MAX_TEXT, before it is made."""
+    check_size(sum(map(len, pieces)) + len(separator) * len(pieces))
+    return separator.join(pieces)
+
+
+def check_size(size: int) -> None:
+    """HelmError where a text of so many characters is longer than MAX_TEXT."""
+    if size > MAX_TEXT:
+        raise HelmError(f"a template makes a text of more than {MAX_TEXT} characters")
 
 
 def to_bytes(text: str) -> bytes:

@@ -18,7 +18,7 @@ a struct or pointer   a subclass of Object: what templates may read of it is lis
 
 A class made for Go says so by class attributes: `go_type` (what %T prints), `go_kind` (what reflect's Kind prints),
 `go_methods` (what a template may call on it), and by a method `go_string()` where the Go type has String() or Error().
-Where only the pointer to a struct has String(), and the struct is what values hold, it is `go_address_string()`: actions
+Where only the pointer to a struct has String(), and values hold the struct, it is `go_address_string()`: actions
 print by it, `print` and `printf` do not.
 """
 

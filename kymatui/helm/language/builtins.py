@@ -11,7 +11,7 @@ from kymatui.helm.govalues.naming import can_be_nil, elem_type, key_type, type_k
 from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.printing import sprint, sprintln
 from kymatui.helm.govalues.quoting import is_print
-from kymatui.helm.govalues.text import byte_length, from_bytes, normalize, to_bytes
+from kymatui.helm.govalues.text import byte_length, from_bytes, join_bounded, normalize, to_bytes
 from kymatui.helm.govalues.types import (
     ANY,
     INVALID,
@@ -174,7 +174,7 @@ _HTML: Final = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&l
 
 
 def escape_html(*values: Any) -> str:
-    return _joined(values).translate(_HTML)
+    return join_bounded([_joined(values).translate(_HTML)])
 
 
 _JS: Final = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
@@ -193,11 +193,11 @@ def _escape_js_character(char: str) -> str:
 
 
 def escape_js(*values: Any) -> str:
-    return "".join([_escape_js_character(char) for char in normalize(_joined(values))])
+    return join_bounded([_escape_js_character(char) for char in normalize(_joined(values))])
 
 
 def escape_query(*values: Any) -> str:
-    return quote_plus(to_bytes(_joined(values)), safe="~").replace("%7E", "~")
+    return join_bounded([quote_plus(to_bytes(_joined(values)), safe="~")])
 
 
 def _builtin(name: str, params: tuple[str, ...], variadic: bool, function: Callable[..., Any]) -> Function:

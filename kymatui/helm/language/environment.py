@@ -24,9 +24,9 @@ class Limits:
     seconds   wall time of one rendering
     """
 
-    depth: int = 3_000
-    steps: int = 50_000_000
-    output: int = 256_000_000
+    depth: int = 5_000
+    steps: int = 10_000_000
+    output: int = 128_000_000
     seconds: float = 120.0
 
 

@@ -22,12 +22,29 @@ class EvalError(Exception):
     """Something in an expression cannot be evaluated; the text is what Go has after "at <…>: "."""
 
 
-class ExecError(FunctionError):
-    """A template failed to execute: Go's ExecError. `cause` is the error that it wraps, if it wraps one."""
+class WrappedError(FunctionError):
+    """An error that says something in front of another's text (Go's %w). The text is put together when it is read."""
 
-    def __init__(self, text: str, cause: FunctionError | None = None) -> None:
-        super().__init__(text)
+    def __init__(self, head: str, cause: FunctionError | None = None) -> None:
+        super().__init__(head)
+        self.head = head
         self.cause = cause
+
+    def __str__(self) -> str:
+        pieces: list[str] = []
+        current: FunctionError | None = self
+        while isinstance(current, WrappedError):
+            pieces.append(current.head)
+            current = current.cause
+        return "".join(pieces) + ("" if current is None else str(current))
+
+
+class ExecError(WrappedError):
+    """A template failed to execute: Go's ExecError."""
+
+    def own_text(self) -> str:
+        """The text as far as Helm reads it: another template's error that follows is cut off at its first word."""
+        return self.head + "template: " if isinstance(self.cause, ExecError) else str(self)
 
 
 class NoTemplateError(FunctionError):
@@ -45,12 +62,12 @@ def describe(file: str, error: ExecError) -> str:
     places: list[tuple[str, str, str]] = []
     current: FunctionError | None = error
     while current is not None:
-        place = _parse(str(current))
+        place = _parse(current.own_text() if isinstance(current, ExecError) else str(current))
         if place is None:
             return whole
         if not places or places[-1] != place:
             places.append(place)
-        current = current.cause if isinstance(current, ExecError) else None
+        current = current.cause if isinstance(current, WrappedError) else None
     return "".join([_paragraph(*place) for place in places]).strip()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_type, type_kind
@@ -17,12 +18,14 @@ from kymatui.helm.govalues.types import (
     FunctionError,
     NilPointer,
     Object,
-    TypedList,
     TypedMap,
     go_type,
 )
-from kymatui.helm.language.faults import EvalError, ExecError, NoTemplateError
+from kymatui.helm.language.faults import EvalError, ExecError
 from kymatui.helm.language.zeros import typed, zero
+
+CHUNK: Final = 4096
+"""How many turns of a loop go by between two looks at the clock."""
 
 CONCRETE: Final = object()
 """Stands for the container of a value that was not taken out of anything."""
@@ -155,42 +158,62 @@ def convert(value: Any, wanted: str) -> Any:
     raise EvalError(f"wrong type for value; expected {wanted}; got {given}")
 
 
-def _whole_number(value: Any) -> range | list[Any] | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        numbers = range(max(0, value))
-        return numbers if value.__class__ is int else [value.__class__(number) for number in numbers]
-    return None
+class Watched:
+    """A long sequence whose steps and time are counted while it is gone through, for it may be left early."""
+
+    __slots__ = ("items", "scope")
+
+    def __init__(self, scope: Spender, items: Sequence[Any]) -> None:
+        self.scope = scope
+        self.items = items
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        for number, item in enumerate(self.items):
+            if number % CHUNK == 0:
+                self.scope.spend(CHUNK)
+            yield item
+
+
+def _counted(scope: Spender, items: Sequence[Any]) -> Iterable[Any]:
+    if len(items) > CHUNK:
+        return Watched(scope, items)
+    scope.spend(len(items))
+    return items
+
+
+def _refused(value: Any) -> EvalError:
+    return EvalError(f"range can't iterate over {format_value(value)}")
 
 
 def values_of(scope: Spender, value: Any) -> Iterable[Any]:
     """What a range with one variable, or none, goes over."""
-    if value.__class__ is list or isinstance(value, TypedList):
-        scope.spend(len(value))
-        return list(value) if value else ()
+    if isinstance(value, list):
+        return _counted(scope, value)
     if isinstance(value, dict):
-        scope.spend(len(value))
-        return [value[key] for key in sorted_keys(value)]
-    if value is None or value is INVALID or (isinstance(value, NilPointer)):
+        return _counted(scope, [value[key] for key in sorted_keys(value)])
+    if value is None or value is INVALID or isinstance(value, NilPointer):
         return ()
     if isinstance(value, int) and not isinstance(value, bool):
-        scope.spend(max(0, int(value)))
-        return _whole_number(value) or ()
-    raise EvalError(f"range can't iterate over {format_value(value)}")
+        numbers = range(min(max(0, value), sys.maxsize))
+        cls = value.__class__
+        return _counted(scope, numbers) if cls is int else map(cls, _counted(scope, numbers)) if value > 0 else ()
+    raise _refused(value)
 
 
-def pairs_of(scope: Spender, value: Any) -> Sequence[tuple[Any, Any]]:
+def pairs_of(scope: Spender, value: Any) -> Iterable[tuple[Any, Any]]:
     """What a range with two variables goes over."""
     if isinstance(value, list):
-        scope.spend(len(value))
-        return list(enumerate(value))
+        return _counted(scope, list(enumerate(value)))
     if isinstance(value, dict):
-        scope.spend(len(value))
-        return [(key, value[key]) for key in sorted_keys(value)]
+        return _counted(scope, [(key, value[key]) for key in sorted_keys(value)])
     if value is None or value is INVALID or isinstance(value, NilPointer):
         return ()
     if isinstance(value, int) and not isinstance(value, bool):
         raise EvalError(f"can't use {format_value(value)} to iterate over more than one variable")
-    raise EvalError(f"range can't iterate over {format_value(value)}")
+    raise _refused(value)
 
 
 def printed(value: Any) -> str:
@@ -214,8 +237,8 @@ def fault(unit: Unit, template: str, error: Exception) -> NoReturn:
         if isinstance(error, ExecError):
             raise error
         raise ExecError(where + str(error)) from None
-    cause = error if isinstance(error, (ExecError, NoTemplateError)) else FunctionError(str(error))
-    raise ExecError(f"{where}error calling {origin.called}: {error}", cause) from None
+    cause = error if isinstance(error, FunctionError) else FunctionError(str(error))
+    raise ExecError(f"{where}error calling {origin.called}: ", cause) from None
 
 
 class Unit(Protocol):

@@ -20,6 +20,7 @@ from kymatui.helm.language.faults import (
     EvalError,
     ExecError,
     NoTemplateError,
+    WrappedError,
     describe,
     describe_parse_error,
 )
@@ -165,8 +166,8 @@ class Scope:
         """What a template writes."""
         pieces: list[str] = []
         self.call(template, pieces.append, dot)
+        self.write(sum(map(len, pieces)))
         text = "".join(pieces)
-        self.write(len(text))
         return text if text.isascii() else normalize(text)
 
     def find(self, name: str) -> Template:
@@ -222,7 +223,7 @@ def tpl(scope: Scope, text: str, values: Any) -> str:
     try:
         written = within.capture(own, values)
     except FunctionError as error:
-        raise FunctionError(f"error during tpl function execution for {quote(text)}: {error}") from None
+        raise WrappedError(f"error during tpl function execution for {quote(text)}: ", error) from None
     return written.replace("<no value>", "")
 
 
