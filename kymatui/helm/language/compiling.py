@@ -187,10 +187,7 @@ class _Compiler:
 
     def print(self, node: Node, value: Value) -> None:
         self.current = node
-        if value.cls == "str":
-            self.out.line(f"w({value.code})")
-        else:
-            self.out.line(f"w({value.code} if {value.code}.__class__ is str else P({value.code}))", self.origin())
+        self.out.line(f"R.print(w, {value.code})", self.origin())
 
     def jump(self, node: Jump) -> None:
         if self.loops:

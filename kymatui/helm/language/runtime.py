@@ -267,7 +267,6 @@ NAMES: Final[dict[str, Any]] = {
     "TYPED": typed,
     "RANGE1": values_of,
     "RANGE2": pairs_of,
-    "P": printed,
     "str": str,
     "bool": bool,
     "int": int,

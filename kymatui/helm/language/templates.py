@@ -25,7 +25,7 @@ from kymatui.helm.language.faults import (
     describe_parse_error,
 )
 from kymatui.helm.language.parsing import ParseError
-from kymatui.helm.language.runtime import NAMES
+from kymatui.helm.language.runtime import NAMES, printed
 
 ROOT_NAME: Final = "gotpl"
 """The name that Helm gives the set, and the text of every `tpl`."""
@@ -108,13 +108,14 @@ class Template:
 class State:
     """What one rendering has used so far; shared by all scopes of it."""
 
-    __slots__ = ("deadline", "depth", "environment", "included", "output", "steps")
+    __slots__ = ("deadline", "depth", "environment", "included", "most_output", "output", "steps")
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.depth = 0
         self.steps = 0
         self.output = 0
+        self.most_output = environment.limits.output
         self.included: dict[str, int] = {}
         self.deadline = environment.monotonic() + environment.limits.seconds
 
@@ -147,6 +148,15 @@ class Scope:
         if self.state.output > self.environment.limits.output:
             raise HelmError(f"templates wrote more than {self.environment.limits.output} characters")
 
+    def print(self, w: Callable[[str], object], value: Any) -> None:
+        """Writes an action's value."""
+        text = value if value.__class__ is str else printed(value)
+        state = self.state
+        state.output += len(text)
+        if state.output > state.most_output:
+            self.write(0)
+        w(text)
+
     def call(self, template: Template, w: Callable[[str], object], dot: Any) -> None:
         """Runs a template with its argument."""
         state = self.state
@@ -166,7 +176,9 @@ class Scope:
         """What a template writes."""
         pieces: list[str] = []
         self.call(template, pieces.append, dot)
-        self.write(sum(map(len, pieces)))
+        size = sum(map(len, pieces))
+        if size > self.environment.limits.output:
+            self.write(size)
         text = "".join(pieces)
         return text if text.isascii() else normalize(text)
 
