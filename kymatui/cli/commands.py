@@ -36,6 +36,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("catalog", "print the modules of the catalog with channel, version and state", "kymatui.cli.catalog"),
     Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),
+    Command("config", "show, check and locate the configuration file", "kymatui.cli.config"),
     Command("sandbox", "serve the embedded cluster and registry for other tools", "kymatui.cli.sandbox"),
     Command("helm", "render, lint, show and pull Helm charts without a helm binary", "kymatui.cli.helm"),
 )

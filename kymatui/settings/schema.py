@@ -1,0 +1,161 @@
+"""The options of the configuration file: one table that validation, `config show` and the JSON Schema are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+Kind = Literal["text", "flag", "texts", "keys", "contexts"]
+
+THEME_NAMES = ("dark", "light", "high-contrast", "colour-blind", "mono", "terminal")
+COLUMN_NAMES = (
+    "name",
+    "source",
+    "channel",
+    "installed",
+    "desired",
+    "newest",
+    "drift",
+    "state",
+    "checks",
+    "age",
+)
+ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
+
+_KEY = re.compile(r"[a-z0-9_+@]+|[A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: `choices` bound a text or the members of a list; `environment` names the variable that sets it."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    environment: str = ""
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("theme", "text", "dark", "the look of the screen", THEME_NAMES, "KYMATUI_THEME"),
+    Option("ascii", "flag", False, "only ASCII signs and borders", environment="KYMATUI_ASCII"),
+    Option("mouse", "flag", True, "whether the mouse is listened to", environment="KYMATUI_MOUSE"),
+    Option("read_only", "flag", False, "refuse every write", environment="KYMATUI_READ_ONLY"),
+    Option("columns", "texts", COLUMN_NAMES, "the columns of the catalog, in order", COLUMN_NAMES),
+    Option("sort", "text", "name", "the column that orders the catalog at start", COLUMN_NAMES),
+    Option("catalogs", "texts", (), "more sources of community modules: URLs, files, folders"),
+    Option("keys", "keys", {}, 'keys by the id of a binding, as in `"app.quit" = "ctrl+q"`'),
+    Option("contexts", "contexts", {}, "by name or pattern of a context: accent, read_only"),
+)
+
+CONTEXT_OPTIONS: tuple[Option, ...] = (
+    Option("accent", "text", "", "the colour of the frame", ACCENTS),
+    Option("read_only", "flag", False, "refuse every write on this cluster"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong in a file: where (`contexts.prod*.accent`), and what would be right."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+def faults(body: Mapping[str, Any], options: tuple[Option, ...] = OPTIONS, prefix: str = "") -> Iterator[Fault]:
+    """Every fault of a configuration; none where it is valid."""
+    known = {option.name: option for option in options}
+    for name, value in body.items():
+        option = known.get(name)
+        if option is None:
+            near = get_close_matches(name, known, n=1)
+            yield Fault(
+                f"{prefix}{name}" or '""', f"there is no such option{f'; did you mean {near[0]}?' if near else ''}"
+            )
+        else:
+            yield from _option_faults(option, value, f"{prefix}{name}")
+
+
+def _option_faults(option: Option, value: Any, where: str) -> Iterator[Fault]:
+    match option.kind:
+        case "flag":
+            if not isinstance(value, bool):
+                yield Fault(where, f"wants true or false, not {value!r}")
+        case "text":
+            yield from _text_faults(option, value, where)
+        case "texts":
+            if not isinstance(value, list):
+                yield Fault(where, f"wants a list, not {value!r}")
+                return
+            for index, item in enumerate(value):
+                yield from _text_faults(option, item, f"{where}[{index}]")
+        case "keys":
+            yield from _key_faults(value, where)
+        case "contexts":
+            yield from _context_faults(value, where)
+
+
+def _text_faults(option: Option, value: Any, where: str) -> Iterator[Fault]:
+    if not isinstance(value, str):
+        yield Fault(where, f"wants a text, not {value!r}")
+    elif option.choices and value not in option.choices:
+        yield Fault(where, f"{value!r} is none of {', '.join(option.choices)}")
+
+
+def _key_faults(value: Any, where: str) -> Iterator[Fault]:
+    if not isinstance(value, dict):
+        yield Fault(where, f"wants a table of keys, not {value!r}")
+        return
+    for name, keys in value.items():
+        if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
+            yield Fault(f"{where}.{name}", f"{keys!r} is no key; write ctrl+q, f5, q, or several with commas")
+
+
+def _context_faults(value: Any, where: str) -> Iterator[Fault]:
+    if not isinstance(value, dict):
+        yield Fault(where, f"wants a table of contexts, not {value!r}")
+        return
+    for pattern, body in value.items():
+        if not isinstance(body, dict):
+            yield Fault(f"{where}.{pattern}", f"wants a table, not {body!r}")
+        else:
+            yield from faults(body, CONTEXT_OPTIONS, f"{where}.{pattern}.")
+
+
+def json_schema() -> dict[str, Any]:
+    """The same table as JSON Schema, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kymatui configuration",
+        **_object_schema(OPTIONS),
+    }
+
+
+def _object_schema(options: tuple[Option, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {option.name: _schema(option) for option in options},
+    }
+
+
+def _schema(option: Option) -> dict[str, Any]:
+    text: dict[str, Any] = {"type": "string", **({"enum": list(option.choices)} if option.choices else {})}
+    shapes: dict[Kind, dict[str, Any]] = {
+        "text": text,
+        "flag": {"type": "boolean"},
+        "texts": {"type": "array", "items": text},
+        "keys": {"type": "object", "additionalProperties": {"type": "string"}},
+        "contexts": {"type": "object"},
+    }
+    schema = {**shapes[option.kind], "description": option.help}
+    if option.kind == "contexts":
+        schema["additionalProperties"] = _object_schema(CONTEXT_OPTIONS)
+    return schema

@@ -1,0 +1,153 @@
+"""One file, checked by one schema; what is wrong is named with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kymatui.errors import ConfigurationError
+from kymatui.settings.loading import ContextSettings, Settings, config_path, load_settings, read_file
+from kymatui.settings.schema import OPTIONS, faults, json_schema
+from kymatui.settings.showing import as_toml
+from kymatui.ui.presenters.catalog import COLUMNS
+from kymatui.ui.themes import THEMES
+
+FULL = """
+theme = "light"
+ascii = true
+columns = ["name", "state"]
+sort = "drift"
+catalogs = ["https://example.org/all-modules.yaml"]
+
+[keys]
+"app.quit" = "ctrl+q,f10"
+
+[contexts."prod*"]
+accent = "red"
+read_only = true
+
+[contexts.prod-sandbox]
+accent = "green"
+"""
+
+
+def load(tmp_path: Path, text: str, **environment: str) -> Settings:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return load_settings({"KYMATUI_CONFIG": str(path), **environment})
+
+
+def test_a_full_file(tmp_path: Path) -> None:
+    settings = load(tmp_path, FULL)
+    assert (settings.theme, settings.ascii, settings.sort) == ("light", True, "drift")
+    assert settings.columns == ("name", "state")
+    assert settings.keys == {"app.quit": "ctrl+q,f10"}
+
+
+@pytest.mark.parametrize(
+    ("context", "wanted"),
+    [
+        ("prod-eu", ContextSettings("red", True)),
+        ("prod-sandbox", ContextSettings("green", False)),
+        ("dev", ContextSettings()),
+    ],
+)
+def test_a_context_has_its_own_settings_by_name_or_pattern(
+    tmp_path: Path, context: str, wanted: ContextSettings
+) -> None:
+    assert load(tmp_path, FULL).context(context) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('theme = "pink"', "theme: 'pink' is none of dark, light"),
+        ('them = "dark"', "them: there is no such option; did you mean theme?"),
+        ("ascii = 1", "ascii: wants true or false, not 1"),
+        ('columns = ["name", "colour"]', "columns[1]: 'colour' is none of"),
+        ('columns = "name"', "columns: wants a list"),
+        ('keys = "q"', "keys: wants a table of keys"),
+        ('[keys]\n"app.quit" = "Ctrl Q"', "keys.app.quit: 'Ctrl Q' is no key"),
+        ('[contexts.prod]\naccent = "pink"', "contexts.prod.accent: 'pink' is none of"),
+        ("[contexts]\nprod = 3", "contexts.prod: wants a table"),
+        ("theme = ", "is no TOML"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load(tmp_path, text)
+    assert message in str(refused.value)
+    assert "config.toml" in str(refused.value)
+
+
+def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load(tmp_path, 'theme = "pink"\nascii = "no"')
+    assert "theme:" in str(refused.value)
+    assert "ascii:" in str(refused.value)
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("1", True), ("yes", True), ("0", False), ("off", False), ("", False)])
+def test_the_environment_wins_over_the_file(tmp_path: Path, text: str, wanted: bool) -> None:
+    assert load(tmp_path, "read_only = false", KYMATUI_READ_ONLY=text).read_only is wanted
+
+
+def test_a_variable_that_is_neither_yes_nor_no_is_refused(tmp_path: Path) -> None:
+    """A person who set it meant something; guessing which could let a write out."""
+    with pytest.raises(ConfigurationError, match="KYMATUI_READ_ONLY: 'maybe' is neither yes nor no"):
+        load(tmp_path, "", KYMATUI_READ_ONLY="maybe")
+
+
+def test_no_file_means_defaults_but_a_named_file_must_be_there(tmp_path: Path) -> None:
+    assert load_settings({"XDG_CONFIG_HOME": str(tmp_path)}).theme in ("dark", load_settings({}).theme)
+    with pytest.raises(ConfigurationError, match="is not there"):
+        load_settings({"KYMATUI_CONFIG": str(tmp_path / "absent.toml")})
+
+
+def test_the_path_can_be_named() -> None:
+    assert config_path({"KYMATUI_CONFIG": "/etc/kymatui.toml"}) == Path("/etc/kymatui.toml")
+    assert config_path({}).name == "config.toml"
+
+
+def test_what_is_shown_is_a_valid_file_that_means_the_same(tmp_path: Path) -> None:
+    settings = load(tmp_path, FULL)
+    again = tmp_path / "again.toml"
+    again.write_text(as_toml(settings))
+    assert load_settings({"KYMATUI_CONFIG": str(again)}) == settings
+    assert read_file(again)["contexts"] == {
+        "prod*": {"accent": "red", "read_only": True},
+        "prod-sandbox": {"accent": "green"},
+    }
+
+
+def test_the_json_schema_agrees_with_the_validation() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(tomllib.loads(FULL), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"theme": "pink"}, schema)
+
+
+def test_the_choices_are_those_of_the_screen() -> None:
+    choices = {option.name: option.choices for option in OPTIONS}
+    assert choices["theme"] == tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
+    assert choices["columns"] == tuple(column.id for column in COLUMNS)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from([option.name for option in OPTIONS]) | st.text(), values, max_size=4))
+def test_no_content_is_more_than_a_list_of_faults(body: dict[str, Any]) -> None:
+    for fault in faults(body):
+        assert fault.where
