@@ -95,7 +95,8 @@ def _assessment(
 
 
 def _drift(subject: Subject, there: Presence, ready: Readiness | None, world: World, now: float, rules: Rules) -> Drift:
-    if there in (Presence.NOT_INSTALLED, Presence.ORPHAN):
+    nothing_runs = not subject.deployed.evidence and subject.manager.sight in (Sight.ABSENT, Sight.UNIDENTIFIED)
+    if there in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and there is not Presence.UNKNOWN):
         return Drift(DriftKind.NONE)
     return drift(
         subject.deployed.version,

@@ -77,7 +77,7 @@ def _held(case: Case, item: Checked) -> Reason:
 def _conflict(case: Case) -> Reason | None:
     if case.presence is Presence.CONFLICT:
         others = ", ".join(map(str, case.subject.manager.others)) or "a direct installation"
-        text = f"managed by {KLM} and installed directly as well ({others}): remove one of the two"
+        text = f"managed by {KLM} and installed directly as well ({others}): remove one"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if case.presence is Presence.ORPHAN:
         left = f"{case.checked[0].resource}" if case.checked else "a resource of the module"

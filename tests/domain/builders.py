@@ -226,7 +226,8 @@ def manifest(module: str, version: str, state: str = "Ready", *, owner: str = "d
 
 
 def snapshot(**more: Any) -> Snapshot:
-    return Snapshot("test", **{name: tuple(v) if isinstance(v, list) else v for name, v in more.items()})
+    values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in more.items()}
+    return Snapshot("test", **values)
 
 
 def shelf(*objects: Json, namespace: str = "kyma-system") -> Shelf:

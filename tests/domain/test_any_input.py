@@ -143,13 +143,8 @@ def test_a_flaw_does_not_hide_the_rest_of_an_object() -> None:
 
 
 def test_malformed_objects_are_problems_and_the_good_rows_stand() -> None:
-    broken = [{"kind": "ModuleTemplate", "metadata": {"name": "bad"}, "spec": 3}, "not even an object"]
-    snapshot = Snapshot(
-        "any",
-        kymas=(OBJECTS[0],),
-        templates=(OBJECTS[1], *broken),
-        release_metas=(OBJECTS[3],),  # type: ignore[arg-type]
-    )
+    broken: list[Any] = [{"kind": "ModuleTemplate", "metadata": {"name": "bad"}, "spec": 3}, "not even an object"]
+    snapshot = Snapshot("any", kymas=(OBJECTS[0],), templates=(OBJECTS[1], *broken), release_metas=(OBJECTS[3],))
     found = catalog(snapshot, NOW)
     assert [row.name for row in found.rows] == ["mod"]
     messages = [problem.message for problem in found.problems]

@@ -1,0 +1,41 @@
+"""The Secret through which the control plane reaches a runtime."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from kymatui.domain.access import Access, NoKubeconfig, NoSecret, SeveralSecrets, find_access
+from tests.domain.builders import Json, labels
+
+
+def secret(name: str, data: Any, owner: str = "runtime-1") -> Json:
+    metadata = {"name": name, "namespace": "kcp-system", "labels": labels(kyma_name=owner)}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+GOOD = {"config": base64.b64encode(b"apiVersion: v1").decode()}
+
+
+def test_57_one_secret_with_a_kubeconfig() -> None:
+    found = find_access("runtime-1", [secret("a", GOOD, "other"), secret("b", GOOD)])
+    assert isinstance(found, Access)
+    assert (found.secret.name, found.kubeconfig) == ("b", b"apiVersion: v1")
+    assert "apiVersion" not in repr(found), "a kubeconfig does not show in a message"
+
+
+def test_57_no_secret_and_several() -> None:
+    assert find_access("runtime-1", [secret("a", GOOD, "other")]) == NoSecret("runtime-1")
+    found = find_access("runtime-1", [secret("a", GOOD), secret("b", GOOD)])
+    assert isinstance(found, SeveralSecrets)
+    assert [ref.name for ref in found.secrets] == ["a", "b"]
+
+
+def test_57_a_secret_without_a_usable_kubeconfig() -> None:
+    for data in ({}, {"config": ""}, {"kubeconfig": GOOD["config"]}, {"config": 3}, None):
+        found = find_access("runtime-1", [secret("a", data)])
+        assert isinstance(found, NoKubeconfig)
+        assert found.reason == "data.config is missing"
+    broken = find_access("runtime-1", [secret("a", {"config": "no base64!"})])
+    assert isinstance(broken, NoKubeconfig)
+    assert broken.reason == "data.config is not base64"

@@ -1,0 +1,524 @@
+"""Rows: what a person sees of a module, in every situation that an operator meets, and who has to act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.domain.catalog import Catalog, Origin, Row, Settings, catalog
+from kymatui.domain.drift import DriftKind
+from kymatui.domain.presence import Presence
+from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.resolution import Rules
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.states import State, StateSource
+from kymatui.domain.windows import WindowPolicy, read_policy
+from tests.domain.builders import (
+    NOW,
+    Json,
+    community_template,
+    deployment,
+    gvk,
+    kyma,
+    labels,
+    manifest,
+    meta,
+    report,
+    resource,
+    snapshot,
+    stamp,
+    template,
+)
+
+CATALOG = [template("mod", "1.2.0"), template("mod", "1.3.1"), template("mod", "1.4.0-rc1")]
+META = meta("mod", {"regular": "1.3.1", "fast": "1.3.1"})
+
+
+def see(settings: Settings | None = None, **more: Any) -> Catalog:
+    values: dict[str, Any] = {"templates": CATALOG, "release_metas": [META], **more}
+    resources = values.pop("resources", [])
+    return catalog(snapshot(module_resources={gvk("mod"): tuple(resources)}, **values), NOW, settings)
+
+
+def row(settings: Settings | None = None, **more: Any) -> Row:
+    found = see(settings, **more).row("mod")
+    assert found is not None
+    return found
+
+
+def managed(version: str = "1.3.1", state: str = "Ready", entry: Json | None = None, **more: Any) -> Json:
+    return kyma([{"name": "mod", **(entry or {})}], status=[report("mod", version, state, **more)])
+
+
+RUNNING: dict[str, Any] = {"workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod")]}
+OLD: dict[str, Any] = {"workloads": [deployment("mod", "1.2.0")], "resources": [resource("mod")]}
+
+SITUATIONS: list[object] = [
+    pytest.param(
+        {"kymas": [managed()], **RUNNING},
+        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("1.3.1 is installed and ready", Actor.NOBODY),
+        id="in step",
+    ),
+    pytest.param(
+        {"kymas": [managed()], **OLD},
+        (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
+        (
+            "1.2.0 runs, 1.3.1 should (1 minor behind): lifecycle-manager has not finished the upgrade",
+            Actor.KLM,
+        ),
+        id="managed and behind",
+    ),
+    pytest.param(
+        OLD,
+        (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
+        ("1.2.0 runs, 1.3.1 is there (1 minor behind): upgrade it when you are ready", Actor.YOU),
+        id="direct and behind",
+    ),
+    pytest.param(
+        {"workloads": [deployment("mod", "2.0.0")], "resources": [resource("mod")]},
+        (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
+        ("2.0.0 runs, which is 1 major ahead of 1.3.1", Actor.YOU),
+        id="ahead",
+    ),
+    pytest.param(
+        {
+            "kymas": [managed("2.0.0", "Warning", channel="fast", message="module template update not allowed")],
+            "workloads": [deployment("mod", "2.0.0")],
+            "resources": [resource("mod")],
+        },
+        (Presence.ENABLED, State.WARNING, "kyma", "2.0.0", "1.3.1", DriftKind.CHANNEL_SKEW),
+        (
+            "held back: channel regular has 1.3.1, but 2.0.0 was installed before and is not downgraded; "
+            "wait for the channel, or delete and add the module again",
+            Actor.YOU,
+        ),
+        id="09 held back",
+    ),
+    pytest.param(
+        {
+            "kymas": [managed()],
+            "workloads": [deployment("mod", "1.3.1")],
+            "resources": [
+                {
+                    **resource("mod", None),
+                    "status": {
+                        "state": "Warning",
+                        "conditions": [
+                            {"type": "Ready", "status": "False", "message": "Secret sap-btp-manager not found"}
+                        ],
+                    },
+                }
+            ],
+        },
+        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "waiting for YOU: status.state is Warning for Mod kyma-system/default: Secret sap-btp-manager not found",
+            Actor.YOU,
+        ),
+        id="Warning that waits for the user",
+    ),
+    pytest.param(
+        {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod", "Foo")]},
+        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "status.state of Mod kyma-system/default is 'Foo', which is no state of lifecycle-manager",
+            Actor.MANAGER,
+        ),
+        id="39 a word that is no state",
+    ),
+    pytest.param(
+        {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1", ready=False)], "resources": [resource("mod")]},
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R)", Actor.CLUSTER),
+        id="the resource says Ready, and its manager is down",
+    ),
+    pytest.param(
+        {
+            "kymas": [managed()],
+            "workloads": [deployment("mod", "1.3.1", ready=False)],
+            "resources": [resource("mod", "Error")],
+        },
+        (Presence.ENABLED, State.ERROR, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("status.state is Error for Mod kyma-system/default", Actor.YOU),
+        id="an error is not hidden behind a manager that is not ready",
+    ),
+    pytest.param(
+        {"kymas": [managed()], "resources": [resource("mod")]},
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "Deployment kyma-system/mod-manager is missing, though lifecycle-manager reports the module as Ready",
+            Actor.CLUSTER,
+        ),
+        id="the manager is missing",
+    ),
+    pytest.param(
+        {"kymas": [managed(entry={"customResourcePolicy": "Ignore"})], "workloads": [deployment("mod", "1.3.1")]},
+        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("installed, not configured: create its resource to use it", Actor.YOU),
+        id="41 policy Ignore and no resource",
+    ),
+    pytest.param(
+        {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")]},
+        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "installed, not configured: its resource was deleted, and an older lifecycle-manager would make it again",
+            Actor.YOU,
+        ),
+        id="42 the resource was deleted by a user",
+    ),
+    pytest.param(
+        {"kymas": [kyma([{"name": "mod"}])]},
+        (Presence.ENABLED, State.PROCESSING, "presence", "", "1.3.1", DriftKind.NONE),
+        ("asked for, and lifecycle-manager has not answered yet", Actor.KLM),
+        id="just asked for",
+    ),
+    pytest.param(
+        {"kymas": [managed(state="Unmanaged", entry={"managed": False})], **RUNNING},
+        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("unmanaged: lifecycle-manager leaves it alone, its own state is Ready", Actor.YOU),
+        id="unmanaged",
+    ),
+    pytest.param(
+        {"kymas": [managed(state="Processing", entry={"managed": False})], **RUNNING},
+        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "lifecycle-manager has not let go of it yet: keep the entry until its state is Unmanaged",
+            Actor.KLM,
+        ),
+        id="54 not unmanaged yet",
+    ),
+    pytest.param(
+        {
+            "kymas": [kyma(status=[report("mod", "1.3.1", "Deleting")])],
+            "workloads": [deployment("mod", "1.3.1")],
+            "resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])],
+        },
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "deleting waits for the manager to remove mod/finalizer from Mod kyma-system/default",
+            Actor.MANAGER,
+        ),
+        id="50 deleting behind a finalizer",
+    ),
+    pytest.param(
+        {"resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])]},
+        (Presence.DELETING, State.DELETING, "presence", "", "1.3.1", DriftKind.NONE),
+        (
+            "Mod kyma-system/default is held by mod/finalizer, and the manager that should remove it is gone: you must",
+            Actor.YOU,
+        ),
+        id="50 deleting, and the manager is dead",
+    ),
+    pytest.param(
+        {
+            "kymas": [kyma(status=[report("mod", "1.3.1", "Deleting")])],
+            "workloads": [deployment("mod", "1.3.1")],
+            "resources": [resource("mod", "Ready", name="other", namespace="shop")],
+        },
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("deleting waits for YOU to delete Mod shop/other", Actor.YOU),
+        id="51 another resource blocks",
+    ),
+    pytest.param(
+        {"resources": [resource("mod")]},
+        (Presence.ORPHAN, State.WARNING, "presence", "", "1.3.1", DriftKind.NONE),
+        (
+            "Mod kyma-system/default is there without its manager: install the module or delete it",
+            Actor.YOU,
+        ),
+        id="a resource without its manager",
+    ),
+    pytest.param(
+        {},
+        (Presence.NOT_INSTALLED, State.NOT_INSTALLED, "presence", "", "1.3.1", DriftKind.NONE),
+        ("not installed; 1.3.1 can be added", Actor.NOBODY),
+        id="not installed",
+    ),
+    pytest.param(
+        {"kymas": [kyma([{"name": "mod", "channel": "experimental"}])]},
+        (Presence.ENABLED, State.ERROR, "kyma", "", "", DriftKind.NONE),
+        ("no versions found for channel experimental, only for regular, fast", Actor.YOU),
+        id="04 a channel that is not offered",
+    ),
+    pytest.param(
+        {
+            "kymas": [managed()],
+            "workloads": [deployment("mod", "1.3.1", managedFields=[{"manager": "kymatui"}])],
+            "resources": [resource("mod")],
+        },
+        (Presence.CONFLICT, State.WARNING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "managed by lifecycle-manager and installed directly as well (a direct installation): remove one",
+            Actor.YOU,
+        ),
+        id="managed and direct",
+    ),
+]
+
+
+@pytest.mark.parametrize(("objects", "shown", "why"), SITUATIONS)
+def test_situations(objects: dict[str, Any], shown: tuple[object, ...], why: tuple[str, Actor]) -> None:
+    found = row(**objects)
+    drawn = (found.presence, found.state, found.state_source.value, found.installed, found.desired, found.drift.kind)
+    assert drawn == shown
+    assert (found.reason.text, found.actor) == why
+
+
+def test_rolling_out() -> None:
+    manager = deployment("mod", "1.3.1")
+    manager["status"]["updatedReplicas"] = 0
+    found = row(kymas=[managed()], workloads=[manager], resources=[resource("mod")])
+    assert (found.drift.kind, found.state, found.state_source) == (
+        DriftKind.ROLLING_OUT,
+        State.PROCESSING,
+        StateSource.MANAGER,
+    )
+
+
+def test_the_newest_is_a_release_while_there_is_one() -> None:
+    assert row().newest == "1.3.1"
+    assert row(templates=[CATALOG[2]]).newest == "1.4.0-rc1"
+
+
+def policy() -> WindowPolicy:
+    weekly = '{"days": ["Sun"], "begin": "14:00:00+00:00", "end": "17:00:00+00:00"}'
+    found = read_policy(f'{{"rules": [], "default": {weekly}}}')
+    assert isinstance(found, WindowPolicy)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (
+            True,
+            "the update from 1.2.0 to 1.3.1 waits for a maintenance window; "
+            "the next window is Sun 2026-11-22 14:00 to Sun 17:00 UTC",
+        ),
+        (False, "the update from 1.2.0 to 1.3.1 waits for a maintenance window; the next window is not known here"),
+    ],
+)
+def test_56_waiting_for_a_maintenance_window(known: bool, words: str) -> None:
+    found = row(
+        Settings(rules=Rules(windows=policy() if known else None)),
+        templates=[template("mod", "1.3.1", requiresDowntime=True)],
+        kymas=[managed("1.2.0", maintenance=True)],
+        **OLD,
+    )
+    assert (found.drift.kind, found.desired, found.state) == (DriftKind.PENDING_MAINTENANCE, "1.3.1", State.READY)
+    assert (found.reason.text, found.actor) == (words, Actor.KLM)
+    assert (found.drift.window is not None) is known
+
+
+def test_several_resources_the_worst_first_and_all_kept() -> None:
+    several = [
+        resource("mod", "Ready", name="a"),
+        resource("mod", "Error", name="b"),
+        resource("mod", "Warning", name="c", namespace="shop"),
+    ]
+    found = row(kymas=[managed()], workloads=[deployment("mod", "1.3.1")], resources=several)
+    assert [(item.resource.name, item.klm.state.value) for item in found.checked] == [
+        ("b", "Error"),
+        ("c", "Warning"),
+        ("a", "Ready"),
+    ]
+    assert found.state is State.ERROR
+    assert "(the worst of 3)" in found.reason.text
+
+
+def test_an_object_served_in_two_versions_counts_once() -> None:
+    one = resource("mod", "Ready", uid="u-1")
+    kinds = {gvk("mod"): (one,), GroupVersionKind(gvk("mod").group, "v1", gvk("mod").kind): (one,)}
+    found = catalog(snapshot(templates=CATALOG, release_metas=[META], module_resources=kinds), NOW).row("mod")
+    assert found is not None
+    assert len(found.checked) == 1
+
+
+RULED = [
+    {"jsonPath": "status.a", "value": "1", "mappedState": "Ready"},
+    {"jsonPath": "status.b", "value": "2", "mappedState": "Ready"},
+    {"jsonPath": "status.a", "value": "x", "mappedState": "Error"},
+]
+
+
+def test_rules_decide_and_differing_modes_are_a_problem() -> None:
+    half = {**resource("mod", None), "status": {"a": "1"}}
+    objects: dict[str, Any] = {
+        "templates": [template("mod", "1.3.1", customStateCheck=RULED)],
+        "workloads": [deployment("mod", "1.3.1")],
+        "resources": [half],
+    }
+    found = row(**objects)
+    assert (found.state, found.state_source) == (State.READY, StateSource.RULES)
+    assert [item.klm.state.value for item in found.checked] == ["Ready"]
+    assert [item.strict.state.value for item in found.checked] == ["Processing"]
+    assert any("its documentation Processing" in problem.message for problem in found.problems)
+
+
+def test_the_gate_holds_the_rules_back() -> None:
+    red = {**resource("mod", None), "status": {"a": "x"}}
+    manager = deployment("mod", "1.3.1", ready=False)
+    manager["status"]["conditions"][0]["lastTransitionTime"] = stamp(10)
+    found = row(templates=[template("mod", "1.3.1", customStateCheck=RULED)], workloads=[manager], resources=[red])
+    assert found.evaluation is not None
+    assert found.evaluation.message == "module operator deployment is not ready"
+    assert found.state is State.PROCESSING
+
+
+MANIFEST_RULES = [("status.z", "Ready"), ("y", "Error")]
+
+
+def test_the_rules_of_the_manifest_come_before_those_of_the_template() -> None:
+    text = (
+        '[{"jsonPath":"status.z","value":"q","mappedState":"Ready"},{"jsonPath":"y","value":"q","mappedState":"Error"}]'
+    )
+    annotated = manifest("mod", "1.3.1", annotations={"operator.kyma-project.io/custom-state-check": text})
+    ready = {**resource("mod", None), "status": {"z": "q"}}
+    found = row(kymas=[managed()], manifests=[annotated], workloads=[deployment("mod", "1.3.1")], resources=[ready])
+    assert (found.state, found.state_source) == (State.READY, StateSource.RULES)
+
+
+def test_who_disagrees_is_said() -> None:
+    seen = see(
+        kymas=[managed()],
+        manifests=[manifest("mod", "1.3.1", "Processing")],
+        workloads=[deployment("mod", "1.3.1")],
+        resources=[resource("mod", "Warning")],
+    )
+    found = seen.row("mod")
+    assert found is not None
+    assert (found.reports.kyma, found.reports.manifest, found.reports.resource) == ("Ready", "Processing", "Warning")
+    assert found.reports.disagree
+    assert "they disagree: Kyma says Ready, Manifest says Processing, resource says Warning" in [
+        problem.message for problem in seen.problems
+    ]
+
+
+@pytest.mark.parametrize(
+    ("feed", "state", "presence"),
+    [
+        ("deployments.apps", FeedState.FORBIDDEN, Presence.UNKNOWN),
+        ("deployments.apps", FeedState.SYNCING, Presence.UNKNOWN),
+        ("deployments.apps", FeedState.FAILED, Presence.UNKNOWN),
+        ("deployments.apps", FeedState.LIVE, Presence.NOT_INSTALLED),
+        ("deployments.apps", FeedState.STALE, Presence.NOT_INSTALLED),
+        ("mods.operator.kyma-project.io", FeedState.FORBIDDEN, Presence.UNKNOWN),
+        ("mods.operator.kyma-project.io", FeedState.ABSENT, Presence.NOT_INSTALLED),
+        ("customresourcedefinitions.apiextensions.k8s.io", FeedState.FORBIDDEN, Presence.UNKNOWN),
+    ],
+)
+def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: FeedState, presence: Presence) -> None:
+    seen = catalog(snapshot(templates=CATALOG, release_metas=[META], feeds={feed: Feed(state)}), NOW)
+    found = seen.row("mod")
+    assert found is not None
+    assert found.presence is presence
+    said = [problem.object for problem in seen.problems]
+    assert (feed in said) is (state in (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE))
+
+
+def test_a_mandatory_module_is_shown_and_managed() -> None:
+    found = row(
+        release_metas=[meta("mod", mandatory={"version": "1.3.1"})],
+        kymas=[kyma()],
+        manifests=[manifest("mod", "1.3.1")],
+        **RUNNING,
+    )
+    assert (found.mandatory, found.managed, found.channel, found.presence) == (True, True, "", Presence.ENABLED)
+    assert (found.desired, found.drift.kind, found.state) == ("1.3.1", DriftKind.IN_SYNC, State.READY)
+
+
+def test_beta_and_internal_are_shown() -> None:
+    found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="True", internal="true"))])
+    assert (found.beta, found.internal) == (True, True)
+
+
+def test_a_community_module_has_no_channel_and_wants_its_newest() -> None:
+    offered = [community_template("mod", version) for version in ("0.11.0", "0.14.0", "0.15.0-rc1")]
+    found = row(
+        templates=offered, release_metas=[], workloads=[deployment("mod", "0.11.0")], resources=[resource("mod")]
+    )
+    assert (found.origin, found.channel, dict(found.channels)) == (Origin.COMMUNITY, "", {})
+    assert (found.installed, found.desired, found.newest, str(found.drift.distance)) == (
+        "0.11.0",
+        "0.14.0",
+        "0.14.0",
+        "3 minor",
+    )
+
+
+def test_a_module_is_shown_once_though_both_catalogs_have_it() -> None:
+    seen = see(templates=[*CATALOG, community_template("mod", "1.5.0")], kymas=[managed()], **RUNNING)
+    assert [found.name for found in seen.rows] == ["mod"]
+    (found,) = seen.rows
+    assert (found.origin, found.newest, found.desired) == (Origin.KYMA, "1.5.0", "1.3.1")
+    assert [offer.version for offer in found.offers if offer.origin is Origin.COMMUNITY] == ["1.5.0"]
+
+
+def test_two_managers_of_one_module_are_a_conflict() -> None:
+    elsewhere = community_template("mod", "0.9.0")
+    elsewhere["spec"]["manager"]["namespace"] = "mod-system"
+    managers = [deployment("mod", "1.3.1"), deployment("mod", "0.9.0", namespace="mod-system")]
+    found = row(templates=[*CATALOG, elsewhere], kymas=[managed()], workloads=managers, resources=[resource("mod")])
+    assert (found.presence, found.installed) == (Presence.CONFLICT, "1.3.1")
+    assert "Deployment mod-system/mod-manager" in found.reason.text
+
+
+def test_in_a_control_plane_the_workloads_are_elsewhere() -> None:
+    owner = managed()
+    owner["metadata"].update(namespace="kcp-system", name="runtime-1")
+    objects = [
+        {**raw, "metadata": {**raw["metadata"], "namespace": "kcp-system", "labels": {}}} for raw in (CATALOG[1], META)
+    ]
+    applied = manifest("mod", "1.3.1", owner="runtime-1", namespace="kcp-system")
+    foreign = manifest("mod", "0.0.1", "Error", owner="runtime-2", namespace="kcp-system")
+    found = row(templates=objects[:1], release_metas=objects[1:], kymas=[owner], manifests=[foreign, applied])
+    assert (found.origin, found.installed, found.drift.kind) == (Origin.KYMA, "1.3.1", DriftKind.IN_SYNC)
+    assert (found.state, found.manifest is not None) == (State.READY, True)
+
+
+def test_the_kyma_is_chosen_and_can_be_asked_for() -> None:
+    other = kyma(name="other", namespace="kyma-system", state="Error")
+    seen = see(kymas=[other, kyma()])
+    assert seen.kyma is not None
+    assert seen.kyma.ref.name == "default"
+    asked = see(Settings(kyma="kyma-system/other"), kymas=[other, kyma()])
+    assert asked.kyma is not None
+    assert asked.kyma.state == "Error"
+    assert [problem.message for problem in see(Settings(kyma="a/b")).problems] == ["there is no Kyma a/b"]
+
+
+@pytest.mark.parametrize(("value", "skipped"), [("true", True), ("True", True), ("false", False)])
+def test_55_a_skipped_kyma_is_said(value: str, skipped: bool) -> None:
+    seen = see(kymas=[kyma(labelled=labels(skip_reconciliation=value))])
+    assert seen.kyma is not None
+    assert seen.kyma.skipped is skipped
+    assert any("is skipped" in problem.message for problem in seen.problems) is skipped
+
+
+def test_03_a_kyma_in_the_channel_none() -> None:
+    seen = see(kymas=[kyma([{"name": "mod"}], channel="None")])
+    assert seen.problems[0].message.endswith("spec.channel is none, which is no channel")
+    assert seen.rows[0].state is State.ERROR
+    assert seen.problems[0].severity is Severity.ERROR
+
+
+def test_age_and_problem_flags() -> None:
+    found = row(
+        kymas=[managed()], workloads=[deployment("mod", "1.3.1", age=3600 * 24 * 41)], resources=[resource("mod")]
+    )
+    assert found.age(NOW) == 3600 * 24 * 41
+    assert not found.has_problem
+    assert row(**OLD).has_problem
+    assert row().age(NOW) is None
+
+
+def test_an_unsettled_tag_shows_itself() -> None:
+    commit = "49b1192071ec05bfdd18c1f667544ac34aa927a1"
+    found = row(workloads=[deployment("mod", commit)], resources=[resource("mod")])
+    assert (found.installed, found.drift.kind) == (commit, DriftKind.UNKNOWN)
+    shipped = {("mod", "1.3.1"): [deployment("mod", commit)]}
+    named = row(Settings(raw_manifests=shipped), workloads=[deployment("mod", commit)], resources=[resource("mod")])
+    assert (named.installed, named.drift.kind) == ("1.3.1", DriftKind.IN_SYNC)
