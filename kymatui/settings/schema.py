@@ -76,9 +76,8 @@ def faults(body: Mapping[str, Any], options: tuple[Option, ...] = OPTIONS, prefi
         option = known.get(name)
         if option is None:
             near = get_close_matches(name, known, n=1)
-            yield Fault(
-                f"{prefix}{name}" or '""', f"there is no such option{f'; did you mean {near[0]}?' if near else ''}"
-            )
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield Fault(f"{prefix}{name}" or '""', f"there is no such option{hint}")
         else:
             yield from _option_faults(option, value, f"{prefix}{name}")
 
