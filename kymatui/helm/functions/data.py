@@ -1,0 +1,179 @@
+"""Values as JSON, YAML and TOML, and back.
+
+Helm's from… functions do not fail: what is wrong stands in the result, under the key "Error" or as its only element.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.functions.jsonreading import (
+    JsonSyntaxError,
+    decode_json,
+    decode_json_array,
+    decode_json_object,
+    mistyped,
+)
+from kymatui.helm.functions.jsonwriting import JsonError, encode_json, plain_value
+from kymatui.helm.functions.tomlreading import TomlSyntaxError, decode_toml
+from kymatui.helm.functions.tomlwriting import TomlError, encode_toml
+from kymatui.helm.govalues.types import LIST, MAP, FunctionError, Panic, TypedList, TypedMap
+from kymatui.helm.yaml import YamlError, dump_yaml, dump_yaml_pretty, load_yaml
+
+_UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
+
+
+def to_json(value: Any) -> str:
+    """ "" where the value has no JSON."""
+    try:
+        return encode_json(value)
+    except JsonError:
+        return ""
+
+
+def must_to_json(value: Any) -> str:
+    try:
+        return encode_json(value)
+    except JsonError as error:
+        raise Panic(str(error)) from error
+
+
+def to_pretty_json(value: Any) -> str:
+    try:
+        return encode_json(value, indent="  ")
+    except JsonError:
+        return ""
+
+
+def must_to_pretty_json(value: Any) -> str:
+    try:
+        return encode_json(value, indent="  ")
+    except JsonError as error:
+        raise FunctionError(str(error)) from error
+
+
+def to_raw_json(value: Any) -> str:
+    """Without escapes for HTML."""
+    try:
+        return encode_json(value, html=False)
+    except JsonError as error:
+        raise Panic(str(error)) from error
+
+
+def from_json(text: str) -> dict[str, Any]:
+    try:
+        return _object(decode_json_object(text))
+    except JsonSyntaxError as error:
+        return {"Error": str(error)}
+
+
+def from_json_array(text: str) -> list[Any]:
+    try:
+        return _array(decode_json_array(text))
+    except JsonSyntaxError as error:
+        return [str(error)]
+
+
+def must_from_json(text: str) -> Any:
+    try:
+        return decode_json(text)
+    except JsonSyntaxError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _object(value: dict[str, Any] | None) -> dict[str, Any]:
+    return TypedMap(MAP, is_nil=True) if value is None else value
+
+
+def _array(value: list[Any] | None) -> list[Any]:
+    return TypedList(LIST, is_nil=True) if value is None else value
+
+
+def _yaml(value: Any) -> str:
+    try:
+        return dump_yaml(plain_value(value)).removesuffix("\n")
+    except JsonError as error:
+        raise YamlError(f"error marshaling into JSON: {error}") from error
+
+
+def to_yaml(value: Any) -> str:
+    """ "" where the value has no YAML."""
+    try:
+        return _yaml(value)
+    except YamlError:
+        return ""
+
+
+def must_to_yaml(value: Any) -> str:
+    try:
+        return _yaml(value)
+    except YamlError as error:
+        raise Panic(str(error)) from error
+
+
+def to_yaml_pretty(value: Any) -> str:
+    """Sequences are indented under their key."""
+    try:
+        return dump_yaml_pretty(plain_value(value, nil_is_empty=True)).removesuffix("\n")
+    except (YamlError, JsonError):
+        return ""
+
+
+def from_yaml(text: str) -> dict[str, Any]:
+    try:
+        value = load_yaml(text)
+    except YamlError as error:
+        return {"Error": str(error)}
+    if value is not None and not isinstance(value, dict):
+        return {"Error": f"{_UNMARSHALING}{mistyped(value, MAP)}"}
+    return _object(value)
+
+
+def from_yaml_array(text: str) -> list[Any]:
+    try:
+        value = load_yaml(text)
+    except YamlError as error:
+        return [str(error)]
+    if value is not None and not isinstance(value, list):
+        return [f"{_UNMARSHALING}{mistyped(value, LIST)}"]
+    return _array(value)
+
+
+def to_toml(value: Any) -> str:
+    """The error's text where the value has no TOML."""
+    if value is None:
+        raise Panic("reflect: call of reflect.Value.Type on zero Value")
+    try:
+        return encode_toml(value)
+    except TomlError as error:
+        return str(error)
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    try:
+        return decode_toml(text)
+    except TomlSyntaxError as error:
+        return {"Error": str(error)}
+
+
+FUNCTIONS: Final = table(
+    (
+        declare("toJson(any)", to_json),
+        declare("mustToJson(any)", must_to_json),
+        declare("toPrettyJson(any)", to_pretty_json),
+        declare("mustToPrettyJson(any)", must_to_pretty_json),
+        declare("toRawJson(any)", to_raw_json),
+        declare("mustToRawJson(any)", to_raw_json),
+        declare("fromJson(string)", from_json),
+        declare("fromJsonArray(string)", from_json_array),
+        declare("mustFromJson(string)", must_from_json),
+        declare("toYaml(any)", to_yaml),
+        declare("mustToYaml(any)", must_to_yaml),
+        declare("toYamlPretty(any)", to_yaml_pretty),
+        declare("fromYaml(string)", from_yaml),
+        declare("fromYamlArray(string)", from_yaml_array),
+        declare("toToml(any)", to_toml),
+        declare("fromToml(string)", from_toml),
+    )
+)

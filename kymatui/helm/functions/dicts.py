@@ -1,0 +1,163 @@
+"""Functions on maps. `set`, `unset` and the merges change the map itself, which every other holder of it sees."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kymatui.helm.functions.casting import to_text
+from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.functions.merging import MergeError, merge_into
+from kymatui.helm.functions.strings import string_list
+from kymatui.helm.govalues.comparing import is_nil
+from kymatui.helm.govalues.types import MAP, FunctionError, Object, Panic, TypedList, TypedMap, go_type
+
+
+def make_dict(*pairs: Any) -> dict[str, Any]:
+    """Keys and values in turn; a last key without a value gets ""."""
+    values = [*pairs, ""] if len(pairs) % 2 else pairs
+    return {to_text(values[number]): values[number + 1] for number in range(0, len(values), 2)}
+
+
+def get(mapping: dict[str, Any], key: str) -> Any:
+    return mapping.get(key, "")
+
+
+def set_key(mapping: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    if is_nil(mapping):
+        raise Panic("assignment to entry in nil map")
+    mapping[key] = value
+    return mapping
+
+
+def unset(mapping: dict[str, Any], key: str) -> dict[str, Any]:
+    mapping.pop(key, None)
+    return mapping
+
+
+def has_key(mapping: dict[str, Any], key: str) -> bool:
+    return key in mapping
+
+
+def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
+    return [mapping[key] for mapping in mappings if key in mapping]
+
+
+def keys(*mappings: dict[str, Any]) -> TypedList:
+    """In the order in which they came in; Go leaves it to chance, and for small maps that is the likeliest."""
+    return string_list(key for mapping in mappings for key in mapping)
+
+
+def values(mapping: dict[str, Any]) -> list[Any]:
+    """In the order of `keys`."""
+    return list(mapping.values())
+
+
+def pick(mapping: dict[str, Any], *wanted: str) -> dict[str, Any]:
+    return {key: mapping[key] for key in wanted if key in mapping}
+
+
+def omit(mapping: dict[str, Any], *unwanted: str) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in unwanted}
+
+
+def merge(target: dict[str, Any], *sources: dict[str, Any]) -> Any:
+    return _merged(target, sources, overwrite=False)
+
+
+def merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Any:
+    return _merged(target, sources, overwrite=True)
+
+
+def _merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> Any:
+    try:
+        return must_merged(target, sources, overwrite=overwrite)
+    except MergeError:
+        return ""
+
+
+def must_merge(target: dict[str, Any], *sources: dict[str, Any]) -> Any:
+    return must_merged(target, sources, overwrite=False)
+
+
+def must_merge_overwrite(target: dict[str, Any], *sources: dict[str, Any]) -> Any:
+    return must_merged(target, sources, overwrite=True)
+
+
+def must_merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, overwrite: bool) -> dict[str, Any]:
+    for source in sources:
+        if is_nil(target) and not is_nil(source):
+            target = {}
+        merge_into(target, source, overwrite=overwrite)
+    return target
+
+
+def dig(*arguments: Any) -> Any:
+    """dig KEY… DEFAULT MAP: what is found along the keys, or the default where a key is missing."""
+    if len(arguments) < 3:
+        raise Panic("dig needs at least three arguments")
+    *path, fallback, found = arguments
+    found = _as_map(found)
+    for key in path:
+        if not isinstance(key, str):
+            raise Panic(f"interface conversion: interface {{}} is {_named(key)}, not string")
+    for number, key in enumerate(path):
+        if key not in found:
+            return fallback
+        found = found[key] if number == len(path) - 1 else _as_map(found[key])
+    return found
+
+
+def _as_map(value: Any) -> Any:
+    if go_type(value) != MAP:
+        raise Panic(f"interface conversion: interface {{}} is {_named(value)}, not {MAP}")
+    return value
+
+
+def _named(value: Any) -> str:
+    return "nil" if value is None else go_type(value)
+
+
+def deep_copy(value: Any) -> Any:
+    """copystructure's copy: maps and lists all the way down."""
+    return _copied(value, 0)
+
+
+def _copied(value: Any, depth: int) -> Any:
+    if depth > 1000:
+        raise FunctionError("deepCopy: the value is nested more than 1000 deep")
+    if isinstance(value, TypedMap):
+        same = TypedMap(value.go_type, is_nil=value.is_nil)
+        same.update({key: _copied(item, depth + 1) for key, item in value.items()})
+        return same
+    if isinstance(value, dict):
+        return {key: _copied(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, TypedList):
+        return TypedList(value.go_type, [_copied(item, depth + 1) for item in value], is_nil=value.is_nil)
+    if isinstance(value, list):
+        return [_copied(item, depth + 1) for item in value]
+    if isinstance(value, Object):
+        return value  # nothing can change one
+    return value
+
+
+FUNCTIONS: Final = table(
+    (
+        declare("dict(...any)", make_dict),
+        declare("get(map, string)", get),
+        declare("set(map, string, any)", set_key),
+        declare("unset(map, string)", unset),
+        declare("hasKey(map, string)", has_key),
+        declare("pluck(string, ...map)", pluck),
+        declare("keys(...map)", keys),
+        declare("values(map)", values),
+        declare("pick(map, ...string)", pick),
+        declare("omit(map, ...string)", omit),
+        declare("merge(map, ...map)", merge),
+        declare("mergeOverwrite(map, ...map)", merge_overwrite),
+        declare("mustMerge(map, ...map)", must_merge),
+        declare("mustMergeOverwrite(map, ...map)", must_merge_overwrite),
+        declare("dig(...any)", dig),
+        declare("deepCopy(any)", deep_copy),
+        declare("mustDeepCopy(any)", deep_copy),
+    )
+)

@@ -1,0 +1,156 @@
+"""JSON as Go's encoding/json writes it."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from typing import Any, Final
+
+from kymatui.helm.govalues.comparing import is_nil
+from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.govalues.naming import key_type, type_kind
+from kymatui.helm.govalues.ordering import sorted_keys
+from kymatui.helm.govalues.text import runes
+from kymatui.helm.govalues.types import BYTES, NilPointer, Object, go_type
+
+_DEEPEST: Final = 400
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_ESCAPED: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029]')
+_ESCAPED_FOR_HTML: Final = re.compile('["\\\\\x00-\x1f<>&\u2028\u2029]')
+
+
+class JsonError(ValueError):
+    """A value that JSON does not have; the text is Go's."""
+
+
+def encode_json(value: Any, *, html: bool = True, indent: str = "") -> str:
+    """json.Marshal, MarshalIndent with `indent`, or an Encoder without HTML escapes; JsonError has Go's text."""
+    return _Writer(html, indent).written(value)
+
+
+def plain_value(value: Any, *, nil_is_empty: bool = False) -> Any:
+    """The value as what JSON has: None, bool, int, float, str, list, dict with str keys.
+
+    nil_is_empty: a nil map or list is an empty one, as go-yaml has it, and not null.
+    """
+    try:
+        return _plain(value, nil_is_empty, 0)
+    except RecursionError as error:
+        raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}") from error
+
+
+def _plain(value: Any, nil_is_empty: bool, depth: int) -> Any:
+    if type(value) in _AS_IT_IS:
+        return value
+    if depth > _DEEPEST:
+        raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}")
+    if isinstance(value, dict):
+        if not nil_is_empty and is_nil(value):
+            return None
+        return {_key_text(key, value): _plain(item, nil_is_empty, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        if not nil_is_empty and is_nil(value):
+            return None
+        if go_type(value) == BYTES:
+            return base64.b64encode(bytes(value)).decode()
+        return [_plain(item, nil_is_empty, depth + 1) for item in value]
+    if isinstance(value, Object):
+        return _plain(_fields(value), nil_is_empty, depth + 1)
+    if isinstance(value, (int, float)):
+        return value
+    if value is None or isinstance(value, NilPointer):
+        return None
+    raise JsonError(f"json: unsupported type: {go_type(value)}")
+
+
+_AS_IT_IS: Final = frozenset({str, int, bool, float, type(None)})
+
+
+def _fields(value: Object) -> Any:
+    to_json = getattr(value, "go_json", None)
+    return to_json() if to_json else {name: value.read_field(name) for name in value.go_fields}
+
+
+def _key_text(key: Any, mapping: dict[Any, Any]) -> str:
+    if type_kind(key_type(go_type(mapping))) == "string" or isinstance(key, str):
+        return str(key)
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(int(key))
+    raise JsonError(f"json: unsupported type: {go_type(mapping)}")
+
+
+class _Writer:
+    def __init__(self, html: bool, indent: str) -> None:
+        self.escaped = _ESCAPED_FOR_HTML if html else _ESCAPED
+        self.indent = indent
+        self.pieces: list[str] = []
+
+    def written(self, value: Any) -> str:
+        self.write(plain_value(value), "\n")
+        return "".join(self.pieces)
+
+    def write(self, value: Any, line: str) -> None:
+        if isinstance(value, str):
+            self.pieces.append(self.text(value))
+        elif isinstance(value, dict):
+            self.write_items(value, line)
+        elif isinstance(value, list):
+            self.write_elements(value, line)
+        else:
+            self.pieces.append(scalar(value))
+
+    def text(self, text: str) -> str:
+        text = runes(text)
+        return f'"{self.escaped.sub(_escape, text)}"' if self.escaped.search(text) else f'"{text}"'
+
+    def write_items(self, mapping: dict[str, Any], line: str) -> None:
+        if not mapping:
+            self.pieces.append("{}")
+            return
+        inner = line + self.indent
+        before = "{"
+        for key in sorted_keys(mapping):
+            self.pieces += [before, inner if self.indent else "", self.text(key), ": " if self.indent else ":"]
+            self.write(mapping[key], inner)
+            before = ","
+        self.pieces += [line if self.indent else "", "}"]
+
+    def write_elements(self, items: list[Any], line: str) -> None:
+        if not items:
+            self.pieces.append("[]")
+            return
+        inner = line + self.indent
+        before = "["
+        for item in items:
+            self.pieces += [before, inner if self.indent else ""]
+            self.write(item, inner)
+            before = ","
+        self.pieces += [line if self.indent else "", "]"]
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def scalar(value: Any) -> str:
+    """null, true, false and numbers."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return json_number(value)
+    return str(int(value))
+
+
+def json_number(number: float) -> str:
+    """A float as encoding/json writes it: with an exponent below 1e-6 and from 1e21 on."""
+    if not math.isfinite(number):
+        raise JsonError(f"json: unsupported value: {format_float(number)}")
+    magnitude = abs(number)
+    if magnitude and not 1e-6 <= magnitude < 1e21:
+        mantissa, _, exponent = format_float(number, "e").partition("e")
+        return f"{mantissa}e{exponent.replace('-0', '-')}" if exponent.startswith("-0") else f"{mantissa}e{exponent}"
+    return format_float(number, "f")

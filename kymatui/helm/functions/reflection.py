@@ -1,0 +1,34 @@
+"""Functions about the types of values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.govalues.comparing import deep_equal
+from kymatui.helm.govalues.types import go_type, kind
+
+
+def type_is(name: str, value: Any) -> bool:
+    return name == go_type(value)
+
+
+def type_is_like(name: str, value: Any) -> bool:
+    """A pointer to a type is like that type."""
+    return go_type(value) in (name, "*" + name)
+
+
+def kind_is(name: str, value: Any) -> bool:
+    return name == kind(value)
+
+
+FUNCTIONS: Final = table(
+    (
+        declare("typeOf(any)", go_type),
+        declare("typeIs(string, any)", type_is),
+        declare("typeIsLike(string, any)", type_is_like),
+        declare("kindOf(any)", kind),
+        declare("kindIs(string, any)", kind_is),
+        declare("deepEqual(any, any)", deep_equal),
+    )
+)
