@@ -1,0 +1,165 @@
+"""The one work queue of all controllers: each (controller, key) once, some milliseconds of work, then others run.
+
+A controller that fails is asked again after a growing pause (as client-go's rate limiter does); a lost race on a
+resourceVersion is no failure, it is asked again at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from kymatui.sandbox.apiserver.local import LocalClient
+from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.clock import Clock, Timer
+from kymatui.sandbox.controllers.observing import Observer
+from kymatui.sandbox.storage import Change, Key
+
+log = logging.getLogger(__name__)
+
+TURN_SECONDS = 0.008
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
+
+Enqueue = Callable[[Key], None]
+
+
+class Controller(Protocol):
+    """One controller. `watch` subscribes (and names what exists already); `reconcile` does one step for one key."""
+
+    name: str
+
+    def watch(self, queue: Queue) -> None: ...
+
+    def reconcile(self, key: Key) -> float | None:
+        """Brings the object one step nearer; returns after how many seconds to be asked again, or None."""
+        ...
+
+
+class Loop:
+    """Runs the controllers' work on the clock's thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: OrderedDict[tuple[str, Key], Controller] = OrderedDict()
+        self._later: dict[tuple[str, Key], tuple[float, Timer]] = {}
+        self._failures: dict[tuple[str, Key], int] = {}
+        self._turn: Timer | None = None
+        self._stopped = False
+
+    def add(self, controller: Controller, key: Key, after: float = 0.0) -> None:
+        """Asks for `reconcile(key)` soon, or after so many seconds (the earliest of several requests counts)."""
+        if self._stopped:
+            return
+        item = (controller.name, key)
+        if after <= 0:
+            self._waiting[item] = controller
+            self._schedule()
+            return
+        due = self._clock.now() + after
+        planned = self._later.get(item)
+        if planned is not None:
+            if planned[0] <= due:
+                return
+            planned[1].cancel()
+
+        def arrive() -> None:
+            self._later.pop(item, None)
+            self.add(controller, key)
+
+        self._later[item] = (due, self._clock.call_later(after, arrive))
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._waiting.clear()
+        for _, timer in self._later.values():
+            timer.cancel()
+        self._later.clear()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing to do now (timers may be running)."""
+        return not self._waiting
+
+    def _schedule(self) -> None:
+        if self._turn is None:
+            self._turn = self._clock.call_later(0, self._run)
+
+    def _run(self) -> None:
+        self._turn = None
+        end = time.monotonic() + TURN_SECONDS
+        while self._waiting and not self._stopped:
+            item, controller = self._waiting.popitem(last=False)
+            self._reconcile(item, controller)
+            if time.monotonic() > end:
+                break
+        if self._waiting:
+            self._schedule()
+
+    def _reconcile(self, item: tuple[str, Key], controller: Controller) -> None:
+        try:
+            again = controller.reconcile(item[1])
+        except StatusError as error:
+            self._retry(item, controller, error)
+        except Exception as error:  # one controller's defect must not end the others
+            log.warning("%s failed on %s", controller.name, item[1], exc_info=True)
+            self._retry(item, controller, error)
+        else:
+            self._failures.pop(item, None)
+            if again is not None:
+                self.add(controller, item[1], max(again, 0.001))
+
+    def _retry(self, item: tuple[str, Key], controller: Controller, error: Exception) -> None:
+        failures = self._failures.get(item, 0)
+        self._failures[item] = failures + 1
+        log.debug("%s on %s: %s", controller.name, item[1], error)
+        self.add(controller, item[1], min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE))
+
+
+class Queue:
+    """What a controller's `watch` gets: subscriptions that end with the controllers."""
+
+    def __init__(self, loop: Loop, controller: Controller, client: LocalClient, observer: Observer) -> None:
+        self._loop = loop
+        self._controller = controller
+        self._client = client
+        self._observer = observer
+        self._stops: list[Callable[[], None]] = []
+
+    def add(self, key: Key, after: float = 0.0) -> None:
+        self._loop.add(self._controller, key, after)
+
+    def follow(self, resource: str) -> None:
+        """Enqueues the key of each object of a resource: those that exist, and each that changes."""
+        self.on_change(resource, lambda change: self.add(change.current.key))
+        for key in self._observer.keys(resource):
+            self.add(key)
+
+    def follow_owner(self, resource: str, kind: str) -> None:
+        """Enqueues the controller (of a kind) of each object of a resource that changes."""
+
+        def changed(change: Change) -> None:
+            for stored in (change.current, change.previous):
+                if stored is not None and b'"controller":true' in stored.data:
+                    for key in _owner_keys(stored.body(), kind, stored.namespace):
+                        self.add(key)
+
+        self.on_change(resource, changed)
+
+    def on_change(self, resource: str, callback: Callable[[Change], None]) -> None:
+        self._stops.append(self._client.subscribe(resource, callback))
+
+    def stop(self) -> None:
+        for stop in self._stops:
+            stop()
+        self._stops.clear()
+
+
+def _owner_keys(obj: dict[str, object], kind: str, namespace: str) -> Iterable[Key]:
+    metadata = obj["metadata"]
+    assert isinstance(metadata, dict)
+    for reference in metadata.get("ownerReferences") or []:
+        if reference.get("controller") and reference.get("kind") == kind:
+            yield namespace, reference["name"]
