@@ -108,13 +108,13 @@ def _part(raw: object, *keys: str) -> Mapping[str, Any]:
 
 def changes(before: object, after: object, path: str = "") -> Iterator[Change]:
     """The fields in which two JSON values differ; lists of named things are compared by name."""
-    if before == after and isinstance(before, bool) == isinstance(after, bool):
-        return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted(before.keys() | after.keys(), key=str):
             yield from changes(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
     elif isinstance(before, list) and isinstance(after, list):
         yield from _list_changes(before, after, path)
+    elif before == after and isinstance(before, bool) == isinstance(after, bool):
+        return
     elif before is None:
         yield Change(ChangeKind.ADDED, path, None, after)
     elif after is None:

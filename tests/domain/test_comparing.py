@@ -1,0 +1,63 @@
+"""What changes between two versions of a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.domain.comparing import Change, ChangeKind, ImageChange, changes, compare
+from kymatui.domain.objects import read_ref
+from tests.domain.builders import Json, a_template, deployment, template
+
+
+def crd(name: str) -> Json:
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name}}
+
+
+OLD = a_template(template("mod", "1.0.0", requiresDowntime=False, associatedResources=[{"kind": "A", "group": "g"}]))
+NEW = a_template(
+    template("mod", "1.2.0", requiresDowntime=True, associatedResources=[{"kind": "B"}, {"kind": "A", "group": "g"}])
+)
+
+
+def test_two_versions() -> None:
+    before = [deployment("mod", "1.0.0"), crd("olds.g")]
+    after = [deployment("mod", "1.2.0"), crd("news.g")]
+    found = compare(OLD, NEW, before, after)
+    assert (found.before, found.after, str(found.distance), found.downgrade) == ("1.0.0", "1.2.0", "2 minor", False)
+    assert found.template == (
+        Change(ChangeKind.ADDED, "associatedResources[B]", None, {"kind": "B"}),
+        Change(ChangeKind.CHANGED, "requiresDowntime", False, True),
+    )
+    kinds = [(change.kind.value, change.ref.name) for change in found.objects]
+    assert kinds == [("added", "news.g"), ("removed", "olds.g"), ("changed", "mod-manager")]
+    images = ImageChange(read_ref(before[0]), "manager", "reg.io/prod/mod:1.0.0", "reg.io/prod/mod:1.2.0")
+    assert found.images == (images,)
+    assert [ref.name for ref in found.removed_definitions] == ["olds.g"]
+
+
+def test_backwards_is_a_downgrade() -> None:
+    assert compare(NEW, OLD).downgrade
+    assert compare(NEW, OLD).objects == (), "without raw manifests nothing is said of objects"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, [], id="nothing"),
+        pytest.param({"a": 1}, {"a": True}, [("changed", "a")], id="one and true are not the same"),
+        pytest.param({"a": {"b": 1}}, {"a": {}}, [("removed", "a.b")], id="a field less"),
+        pytest.param({}, {"a": [1]}, [("added", "a")], id="a field more"),
+        pytest.param([1, 2], [1, 3], [("changed", "[1]")], id="lists by place"),
+        pytest.param(
+            [{"name": "x", "v": 1}, {"name": "y"}],
+            [{"name": "y"}, {"name": "x", "v": 2}],
+            [("changed", "[x].v")],
+            id="lists of named things by name",
+        ),
+        pytest.param("a", {"a": 1}, [("changed", "")], id="another type"),
+    ],
+)
+def test_changes(before: Any, after: Any, found: list[tuple[str, str]]) -> None:
+    assert [(change.kind.value, change.path) for change in changes(before, after)] == found

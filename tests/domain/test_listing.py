@@ -1,0 +1,93 @@
+"""The documented JSON of the catalog, key by key and type by type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.domain.catalog import catalog, to_json
+from kymatui.domain.statechecks import Mode
+from tests.domain.builders import NOW, deployment, gvk, kyma, meta, report, resource, snapshot, template
+
+RULES = [
+    {"jsonPath": "status.health", "value": "green", "mappedState": "Ready"},
+    {"jsonPath": "status.sync", "value": "done", "mappedState": "Ready"},
+    {"jsonPath": "status.health", "value": "red", "mappedState": "Error"},
+]
+KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "origin": str,
+    "channels": dict,
+    "channel": (str, type(None)),
+    "desired": (str, type(None)),
+    "installed": (str, type(None)),
+    "newest": (str, type(None)),
+    "drift": str,
+    "state": str,
+    "stateSource": (str, type(None)),
+    "managed": bool,
+    "mandatory": bool,
+    "beta": bool,
+    "internal": bool,
+    "checks": list,
+    "reason": str,
+}
+
+
+def listed(mode: Mode = Mode.KLM) -> dict[str, Any]:
+    healthy = {**resource("mod", None), "status": {"health": "green"}}
+    return to_json(
+        catalog(
+            snapshot(
+                kymas=[kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])],
+                templates=[template("mod", "1.0.0", customStateCheck=RULES)],
+                release_metas=[meta("mod", {"regular": "1.0.0"})],
+                workloads=[deployment("mod", "1.0.0")],
+                module_resources={gvk("mod"): (healthy,)},
+            ),
+            NOW,
+        ),
+        mode,
+    )
+
+
+def test_the_keys_and_their_types() -> None:
+    found = listed()
+    assert list(found) == ["cluster", "kyma", "modules", "problems"]
+    assert found["kyma"] == {"name": "default", "namespace": "kyma-system", "channel": "regular", "state": "Ready"}
+    (module,) = found["modules"]
+    assert list(module) == list(KEYS)
+    for key, kind in KEYS.items():
+        assert isinstance(module[key], kind), key
+    for problem in found["problems"]:
+        assert list(problem) == ["severity", "module", "object", "message", "actor"]
+
+
+def test_the_values() -> None:
+    (module,) = listed()["modules"]
+    assert {key: module[key] for key in ("desired", "installed", "newest", "drift", "state", "stateSource")} == {
+        "desired": "1.0.0",
+        "installed": "1.0.0",
+        "newest": "1.0.0",
+        "drift": "in-sync",
+        "state": "Ready",
+        "stateSource": "customStateCheck",
+    }
+
+
+def test_the_checks_in_both_modes() -> None:
+    klm, strict = ([check["result"] for check in listed(mode)["modules"][0]["checks"]] for mode in Mode)
+    assert klm == ["match", "skipped", "no match"]
+    assert strict == ["match", "no match", "no match"]
+    assert listed()["modules"][0]["checks"][0] == {
+        "resource": "Mod kyma-system/default",
+        "path": "status.health",
+        "wanted": "green",
+        "found": "green",
+        "result": "match",
+        "mapsTo": "Ready",
+        "state": "Ready",
+    }
+
+
+def test_an_empty_cluster() -> None:
+    assert to_json(catalog(snapshot(), NOW)) == {"cluster": "test", "kyma": None, "modules": [], "problems": []}

@@ -1,0 +1,85 @@
+"""Sentences: every refusal, drift, state source and broken convention has its own words."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from kymatui.domain import refusals as r
+from kymatui.domain.drift import Drift, DriftKind
+from kymatui.domain.resolution import Note
+from kymatui.domain.states import StateSource
+from kymatui.domain.versions import Distance
+from kymatui.domain.windows import Window
+from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words, window_words
+
+SENTENCES: list[tuple[r.Refusal, str]] = [
+    (r.ChannelIsNone("m", "spec.channel"), "spec.channel is none, which is no channel"),
+    (r.ChannelAndVersion("m", "fast", "1.0.0"), "spec.modules[] sets both channel fast and version 1.0.0"),
+    (r.StatusWithoutTemplate("m"), "the Kyma's status names the module without the template that it came from"),
+    (r.NoReleaseMeta("m", "ns"), "no ModuleReleaseMeta found in ns, and no ModuleTemplate of the old style"),
+    (r.NoChannels("m"), "no channels found: the ModuleReleaseMeta has none"),
+    (r.ChannelMissing("m", "fast", ("a", "b")), "no versions found for channel fast, only for a, b"),
+    (r.TemplateMissing("m", "1.0.0", "m-1.0.0", "ns"), "ModuleTemplate ns/m-1.0.0 is missing"),
+    (r.Ambiguous("m", "fast", ("a", "b")), "more than one ModuleTemplate in channel fast: a, b"),
+    (r.NoTemplateInChannel("m", "fast", ("a",)), "no ModuleTemplate in channel fast, only in a"),
+    (r.TemplateWithoutChannel("m", "t"), "no channel found on ModuleTemplate t"),
+    (r.IsMandatory("m", "t"), "ModuleTemplate t is mandatory and cannot be asked for"),
+    (r.InternalOnly("m"), "it is an internal module, and the Kyma is not labelled internal"),
+    (r.BetaOnly("m"), "it is a beta module, and the Kyma is not labelled beta"),
+    (
+        r.SelectorWithoutRestriction("m"),
+        "its ModuleReleaseMeta has a kymaSelector, but the module is not configured as restricted",
+    ),
+    (r.RestrictedWithoutSelector("m"), "it is restricted, and its ModuleReleaseMeta has no kymaSelector"),
+    (r.RestrictedToOthers("m"), "it is restricted to Kymas with other labels"),
+    (r.SelectorInvalid("m", "why"), "the kymaSelector of its ModuleReleaseMeta is invalid: why"),
+    (
+        r.HeldBack("m", "fast", "regular", "2.0.0", "1.0.0"),
+        "channel regular has 1.0.0, but 2.0.0 was installed before and is not downgraded",
+    ),
+    (
+        r.InvalidVersion("m", "status", "main"),
+        "the Kyma's status has the invalid version 'main', so no update is allowed",
+    ),
+    (
+        r.WaitsForWindow("m", "1", "2", None),
+        "the update from 1 to 2 waits for a maintenance window; the next window is not known here",
+    ),
+    (r.WindowsUnreadable("m", "why"), "the update needs a maintenance window, and why"),
+]
+
+
+@pytest.mark.parametrize(("refusal", "sentence"), SENTENCES)
+def test_every_refusal_has_its_sentence(refusal: r.Refusal, sentence: str) -> None:
+    assert refusal_words(refusal) == sentence
+
+
+def test_no_refusal_is_forgotten() -> None:
+    kinds = {kind for _, kind in inspect.getmembers(r, inspect.isclass) if issubclass(kind, r.Refusal)}
+    assert kinds - {r.Refusal, r.NotAllowed, r.KeepsInstalled} == {type(refusal) for refusal, _ in SENTENCES}
+
+
+@pytest.mark.parametrize(
+    ("drift", "words"),
+    [
+        (Drift(DriftKind.IN_SYNC), "in step"),
+        (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
+        (Drift(DriftKind.AHEAD, Distance(2, "major")), "2 major ahead"),
+        (Drift(DriftKind.CHANNEL_SKEW), "held back"),
+        (Drift(DriftKind.PENDING_MAINTENANCE), "waits for window"),
+        (Drift(DriftKind.ROLLING_OUT), "rolling out"),
+        (Drift(DriftKind.UNKNOWN), "unknown"),
+        (Drift(DriftKind.NONE), ""),
+    ],
+)
+def test_drift(drift: Drift, words: str) -> None:
+    assert drift_words(drift) == words
+
+
+def test_the_rest() -> None:
+    assert all(source_words(source) for source in StateSource)
+    said = note_words(Note("template", "x", "mod-1.0.0"))
+    assert said == "the template is x; lifecycle-manager looks for mod-1.0.0 and will not find it"
+    assert window_words(Window(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"
