@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.govalues.text import byte_length, normalize
+from kymatui.helm.govalues.text import byte_length, normalize, runes
 from kymatui.helm.govalues.types import ANY, INVALID, MAP, Function, FunctionError
 from kymatui.helm.language.builtins import BUILTINS
 from kymatui.helm.language.compiling import Code, compile_source
@@ -346,15 +346,20 @@ class Rendering:
             raise HelmError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
         self.scope.state.depth = 0
         try:
-            return self.scope.capture(template, root).replace("<no value>", "")
+            return runes(self.scope.capture(template, root).replace("<no value>", ""))
         except ExecError as error:
-            raise HelmError(describe(name, error)) from None
+            raise HelmError(runes(describe(name, error))) from None
         except (FunctionError, EvalError) as error:
             raise HelmError(f"template: {name}: {error}") from None
         except RecursionError:
             raise HelmError(f"{name}: values or templates are nested too deeply") from None
         except MemoryError:
             raise HelmError(f"{name}: templates took more memory than there is") from None
+        except HelmError:
+            raise
+        except Exception as error:
+            # Helm turns the panics of its engine into this text; nothing but HelmError leaves a rendering.
+            raise HelmError(f"rendering template failed: {type(error).__name__}: {error}") from error
 
 
 def sort_templates(files: Mapping[str, str]) -> list[str]:
