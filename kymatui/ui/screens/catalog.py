@@ -15,9 +15,11 @@ from textual.widgets import Static
 
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.presenters.catalog import ALL, COLUMNS, Sort, View, Words, table_rows, views, why
+from kymatui.ui.presenters.exporting import FORMATS, exported, format_of
 from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.widgets.prompt import Prompt
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
@@ -35,6 +37,10 @@ class CatalogScreen(FramedScreen):
         Binding("v", "detail(2)", "Versions", show=False, id="catalog.versions"),
         Binding("e", "detail(3)", "Events", show=False, id="catalog.events"),
         Binding("y", "detail(4)", "YAML", show=False, id="catalog.yaml"),
+        Binding("M", "matrix", "Channels side by side", show=False, id="catalog.matrix"),
+        Binding("P", "list_problems", "Problems", show=False, id="catalog.problem-list"),
+        Binding("Y", "copy_table", "Copy the table", show=False, id="catalog.copy-table"),
+        Binding("ctrl+s", "save", "Save the table", show=False, id="catalog.save"),
         Binding("ctrl+z", "problems", "Only problems", show=False, id="catalog.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="catalog.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="catalog.sort-state"),
@@ -173,6 +179,40 @@ class CatalogScreen(FramedScreen):
             self.app.copy_to_clipboard(self.table.cursor_key)
             self.notify(f"copied {self.table.cursor_key}", markup=False, timeout=2)
 
+    def action_copy_table(self) -> None:
+        """As TSV, which spreadsheets take."""
+        self.app.copy_to_clipboard(exported(COLUMNS, self.table.rows, "tsv"))
+        self.notify(f"copied {len(self.table.rows)} rows", timeout=2)
+
+    def action_save(self) -> None:
+        self.query_one(Prompt).open("command", "save modules.csv")
+
+    def _command_save(self, words: Sequence[str]) -> None:
+        name = words[0] if words else ""
+        form = format_of(name)
+        if form is None:
+            self.kymatui.problem(f"save under which name? its ending chooses the format: {', '.join(FORMATS)}")
+            return
+        try:
+            with open(name, "x", encoding="utf-8") as file:
+                file.write(exported(COLUMNS, self.table.rows, form))
+        except FileExistsError:
+            self.kymatui.problem(f"{name} is there already; nothing was overwritten")
+        except OSError as error:
+            self.kymatui.problem(f"{name} cannot be written: {error.strerror or error}")
+        else:
+            self.notify(f"saved {len(self.table.rows)} rows to {name}", markup=False)
+
+    def action_matrix(self) -> None:
+        from kymatui.ui.screens.matrix import MatrixScreen
+
+        self.app.push_screen(MatrixScreen())
+
+    def action_list_problems(self) -> None:
+        from kymatui.ui.screens.problems import ProblemsScreen
+
+        self.app.push_screen(ProblemsScreen())
+
     def action_back(self) -> None:
         """Escape takes the filter away first."""
         if self._filter or self._only_problems:
@@ -198,6 +238,9 @@ class CatalogScreen(FramedScreen):
             ScreenCommand(
                 "sort", "order the rows", self._command_sort, usage="sort COLUMN[:desc]", arguments=lambda: orders
             ),
+            ScreenCommand("channels", "all channels side by side", lambda _: self.action_matrix(), aliases=("matrix",)),
+            ScreenCommand("errors", "everything that is wrong", lambda _: self.action_list_problems()),
+            ScreenCommand("save", "write the table to a file", self._command_save, usage="save FILE.csv|json|md|tsv"),
             ScreenCommand("problems", "only modules with a problem, or all", lambda _: self.action_problems()),
         )
 

@@ -1,0 +1,54 @@
+"""Modules by channels: which version each channel has, and where they part."""
+
+from __future__ import annotations
+
+from kymatui.domain.matrix import Cell as Place
+from kymatui.domain.matrix import Matrix, MatrixRow, matrix
+from kymatui.domain.rows import Catalog
+from kymatui.ui.presenters.catalog import ABSENT
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_table import Cell, Row
+
+
+def columns(found: Matrix) -> tuple[Column, ...]:
+    """The name, a column a channel, what is installed, and whether the channels agree."""
+    channels = (Column(f"channel:{name}", _title(found, name), 20, flex=1) for name in found.channels)
+    return (
+        Column("name", "NAME", 20, flex=1),
+        *channels,
+        Column("installed", "INSTALLED", 10, priority=1),
+        Column("agrees", "CHANNELS", 10, priority=2),
+    )
+
+
+def _title(found: Matrix, channel: str) -> str:
+    return plain(channel.upper()) + (" (yours)" if channel == found.reference else "")
+
+
+def rows(catalog: Catalog, *, only_differences: bool = False) -> tuple[Matrix, list[Row]]:
+    """The matrix and its lines; distances are counted from the Kyma's own channel."""
+    found = matrix(catalog)
+    return found, [_row(found, one) for one in found.rows if one.differs or not only_differences]
+
+
+def _row(found: Matrix, one: MatrixRow) -> Row:
+    cells = {"name": Cell(plain(one.module), "strong"), "installed": Cell(plain(one.installed) or ABSENT)}
+    for channel in found.channels:
+        cells[f"channel:{channel}"] = _cell(one.cells.get(channel))
+    cells["agrees"] = Cell("differ", "warning") if one.differs else Cell("agree", "muted")
+    return Row(one.module, cells)
+
+
+def _cell(place: Place | None) -> Cell:
+    """`1.3.0  +1 minor`; what cannot be installed says so."""
+    if place is None:
+        return Cell(ABSENT, "muted")
+    if place.template is None:
+        return Cell(f"{plain(place.version)}  no template", "error")
+    text = plain(place.version)
+    if place.distance is not None:
+        text += f"  {'+' if place.ahead else '−'}{place.distance}"
+    if place.installed:
+        return Cell(f"{text} ←", "ready")
+    return Cell(text, "accent" if place.distance is not None else "")
