@@ -15,7 +15,7 @@ KEYWORDS: Final = frozenset(
 
 
 class Token(NamedTuple):
-    """`kind` is one of the words below, or a keyword itself; `line` is where the token starts, from 1.
+    """`kind` is one of the words below, or a keyword itself.
 
     error bool char character complex = := eof field identifier {{ ( number | raw }} ) space string text variable .
     """
@@ -23,7 +23,6 @@ class Token(NamedTuple):
     kind: str
     position: int
     value: str
-    line: int
 
     def shown(self) -> str:
         """The token as errors quote it."""
@@ -43,10 +42,30 @@ _NUMBER: Final = re.compile(
     r"|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?"
     r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?"
 )
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
 _CHARACTER: Final = re.compile(r"'(?:[^'\\\n]|\\[^\n])*'")
 _TERMINATORS: Final = frozenset(" \t\r\n.,|:)(")
-_OPERATORS: Final = {"=": "=", "|": "|"}
+
+_END: Final = r"(?=[ \t\r\n.,|:)(]|\}\}|\Z)"
+_COMMON: Final = re.compile(
+    r"([ \t\r\n]+(?!-\}\}))"
+    rf"|(\.[A-Za-z_][A-Za-z0-9_]*{_END})"
+    rf"|([A-Za-z_][A-Za-z0-9_]*{_END})"
+    rf"|(\$[A-Za-z0-9_]*{_END})"
+    r'|("[^"\\\n]*(?:\\[^\n][^"\\\n]*)*")'
+    r"|(\|)|(\()|(\))|(:=)|(=)"
+    rf"|(\.{_END})"
+    r"|([0-9]+(?=[ \t\r\n|)]|\}\}))"
+    r"|(`[^`]*`)"
+)
+"""The tokens that make up nearly all of templates; what it does not know is looked at character by character."""
+_COMMON_KINDS: Final = (
+    "",
+    *("space", "field", "identifier", "variable", "string", "|", "(", ")", ":=", "=", ".", "number", "raw"),
+)
+_IDENTIFIER: Final = _COMMON_KINDS.index("identifier")
+_OPEN: Final = _COMMON_KINDS.index("(")
+_CLOSE: Final = _COMMON_KINDS.index(")")
+_WORDS: Final = {**{word: word for word in KEYWORDS}, "true": "bool", "false": "bool"}
 
 
 def tokenize(source: str) -> list[Token]:
@@ -76,8 +95,6 @@ class _Lexer:
     def __init__(self, source: str) -> None:
         self.source = source
         self.position = 0
-        self.line = 1
-        self.counted = 0
         self.depth = 0
         self.tokens: list[Token] = []
 
@@ -86,20 +103,13 @@ class _Lexer:
             while self._text():
                 self._action()
         except _LexError as error:
-            self._advance_lines(error.position)
-            self.tokens.append(Token("error", error.position, str(error), self.line))
+            self.tokens.append(Token("error", error.position, str(error)))
             return self.tokens
         self._emit("eof", len(self.source), len(self.source))
         return self.tokens
 
-    def _advance_lines(self, position: int) -> None:
-        if position > self.counted:
-            self.line += self.source.count("\n", self.counted, position)
-            self.counted = position
-
     def _emit(self, kind: str, start: int, end: int) -> None:
-        self._advance_lines(start)
-        self.tokens.append(Token(kind, start, self.source[start:end], self.line))
+        self.tokens.append(Token(kind, start, self.source[start:end]))
         self.position = end
 
     def _text(self) -> bool:
@@ -151,7 +161,10 @@ class _Lexer:
 
     def _action(self) -> None:
         """The tokens up to the right delimiter, and that."""
-        while not self._right_delimiter():
+        while True:
+            self._common()
+            if self._right_delimiter():
+                break
             self._inside()
         if self.depth:
             raise _LexError(self.position, "unclosed left paren")
@@ -160,55 +173,51 @@ class _Lexer:
         self._emit("}}", start, start + 2)
         self.position = position
 
+    def _common(self) -> None:
+        """As many of the common tokens as follow each other."""
+        source, append, match = self.source, self.tokens.append, _COMMON.match
+        position = self.position
+        while found := match(source, position):
+            group, value = found.lastindex or 0, found[0]
+            kind = _COMMON_KINDS[group]
+            if group == _IDENTIFIER:
+                kind = _WORDS.get(value, kind)
+            elif group == _OPEN:
+                self.depth += 1
+            elif group == _CLOSE:
+                self.depth -= 1
+                if self.depth < 0:
+                    raise _LexError(position, "unexpected right paren")
+            append(Token(kind, position, value))
+            position = found.end()
+        self.position = position
+
     def _inside(self) -> None:
         source, start = self.source, self.position
         if start >= len(source):
             raise _LexError(start, "unclosed action")
         char = source[start]
-        if char in SPACES:
-            self._space(start)
-        elif char == "." and not "0" <= source[start + 1 : start + 2] <= "9":
+        if char == "." and not "0" <= source[start + 1 : start + 2] <= "9":
             self._name(start, "field", ".")
         elif char == "$":
             self._name(start, "variable", "variable")
         elif char == "_" or (char.isalnum() and not "0" <= char <= "9" and _is_alphanumeric(char)):
             self._identifier(start)
         elif char == '"':
-            self._quoted(start, _STRING, "string", "unterminated quoted string")
+            raise _LexError(start, "unterminated quoted string")
         elif char == "'":
-            self._quoted(start, _CHARACTER, "character", "unterminated character constant")
+            self._character(start)
         elif char == "`":
-            self._raw(start)
+            raise _LexError(start, "unterminated raw quoted string")
         elif char in "+-.0123456789":
             self._number(start)
         else:
             self._operator(start, char)
 
-    def _space(self, start: int) -> None:
-        found = _SPACE.match(self.source, start)
-        end = found.end() if found else start + 1
-        if self.source.startswith("-}}", end):
-            # The last space belongs to the delimiter.
-            end -= 1
-        if end > start:
-            self._emit("space", start, end)
-
     def _operator(self, start: int, char: str) -> None:
-        if char in "=|":
-            self._emit(char, start, start + 1)
-        elif char == ":":
-            if not self.source.startswith("=", start + 1):
-                raise _LexError(start, "expected :=")
-            self._emit(":=", start, start + 2)
-        elif char == "(":
-            self.depth += 1
-            self._emit("(", start, start + 1)
-        elif char == ")":
-            self.depth -= 1
-            if self.depth < 0:
-                raise _LexError(start, "unexpected right paren")
-            self._emit(")", start, start + 1)
-        elif " " <= char <= "~":
+        if char == ":":
+            raise _LexError(start, "expected :=")
+        if " " <= char <= "~":
             self._emit("char", start, start + 1)
         else:
             raise _LexError(start, f"unrecognized character in action: {show_rune(char)}")
@@ -242,20 +251,13 @@ class _Lexer:
         end = self._word_end(start)
         self._check_end(start, end)
         word = self.source[start:end]
-        kind = word if word in KEYWORDS else "bool" if word in ("true", "false") else "identifier"
-        self._emit(kind, start, end)
+        self._emit(_WORDS.get(word, "identifier"), start, end)
 
-    def _quoted(self, start: int, pattern: re.Pattern[str], kind: str, failure: str) -> None:
-        found = pattern.match(self.source, start)
+    def _character(self, start: int) -> None:
+        found = _CHARACTER.match(self.source, start)
         if not found:
-            raise _LexError(start, failure)
-        self._emit(kind, start, found.end())
-
-    def _raw(self, start: int) -> None:
-        end = self.source.find("`", start + 1)
-        if end < 0:
-            raise _LexError(start, "unterminated raw quoted string")
-        self._emit("raw", start, end + 1)
+            raise _LexError(start, "unterminated character constant")
+        self._emit("character", start, found.end())
 
     def _number(self, start: int) -> None:
         end = self._scan_number(start, start)

@@ -53,23 +53,27 @@ def parse(name: str, source: str, functions: Container[str]) -> dict[str, Block]
 class _Parser:
     def __init__(self, name: str, source: str, functions: Container[str], trees: dict[str, Block]) -> None:
         self.name = name
+        self.source = source
         self.functions = functions
         self.trees = trees
         self.tokens = tokenize(source)
+        self.last = len(self.tokens) - 1
         self.index = 0
         self.furthest = 0
         self.variables = ["$"]
-        self.action_line = 0
+        self.action_start = -1
         self.range_depth = 0
         self.stack_depth = 0
 
     # --- tokens
 
     def next(self) -> Token:
-        token = self.peek()
-        if self.index < len(self.tokens) - 1:
-            self.index += 1
-        return token
+        index = self.index
+        if index > self.furthest:
+            self.furthest = index
+        if index < self.last:
+            self.index = index + 1
+        return self.tokens[index]
 
     def peek(self) -> Token:
         if self.index > self.furthest:
@@ -78,24 +82,29 @@ class _Parser:
 
     def next_non_space(self) -> Token:
         token = self.next()
-        while token.kind == "space":
-            token = self.next()
-        return token
+        return self.next() if token.kind == "space" else token
 
     def peek_non_space(self) -> Token:
-        while (token := self.peek()).kind == "space":
+        token = self.peek()
+        if token.kind == "space":
             self.index += 1
+            token = self.peek()
         return token
 
+    def line(self, position: int) -> int:
+        return self.source.count("\n", 0, position) + 1
+
     def fail(self, text: str) -> ParseError:
-        return ParseError(f"template: {self.name}:{self.tokens[self.furthest].line}: {text}")
+        """Go names the line of the token that it has read last."""
+        return ParseError(f"template: {self.name}:{self.line(self.tokens[self.furthest].position)}: {text}")
 
     def unexpected(self, token: Token, context: str) -> ParseError:
         if token.kind != "error":
             return self.fail(f"unexpected {token.shown()} in {context}")
         extra = ""
-        if self.action_line not in (0, token.line):
-            extra = f" in action started at {self.name}:{self.action_line}"
+        started = self.line(self.action_start)
+        if self.action_start >= 0 and started != self.line(token.position):
+            extra = f" in action started at {self.name}:{started}"
             if token.value.endswith(" action"):
                 extra = extra.removeprefix(" in action")
         return self.fail(token.value + extra)
@@ -145,12 +154,12 @@ class _Parser:
 
     def nested(self, context: str) -> Block:
         """The body of a define or block, which knows nothing of the variables and loops around it."""
-        around = self.variables, self.range_depth, self.action_line
-        self.variables, self.range_depth, self.action_line = ["$"], 0, 0
+        around = self.variables, self.range_depth, self.action_start
+        self.variables, self.range_depth, self.action_start = ["$"], 0, -1
         root, end = self.item_list()
         if end.word != "end":
             raise self.fail(f"unexpected {end.text()} in {context}")
-        self.variables, self.range_depth, self.action_line = around
+        self.variables, self.range_depth, self.action_start = around
         return root
 
     def item_list(self) -> tuple[Block, End]:
@@ -168,9 +177,9 @@ class _Parser:
             return Text(token.position, token.value)
         if token.kind != "{{":
             raise self.unexpected(token, "input")
-        self.action_line = token.line
+        self.action_start = token.position
         node = self.action()
-        self.action_line = 0
+        self.action_start = -1
         return node
 
     def action(self) -> Node:
