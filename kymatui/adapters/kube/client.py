@@ -1,0 +1,366 @@
+"""Requests in the words of Kubernetes, for one cluster: objects in and out are plain dictionaries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.adapters.kube.decoding import Decoder, Object
+from kymatui.adapters.kube.discovery import Discovery
+from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.transport import Request, Stream, Transport
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ExpiredError, NotFoundError, ServerError
+
+FIELD_MANAGER = "kymatui"
+PAGE = 500
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class PatchType(StrEnum):
+    """How the body of a patch is to be read."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list; `resource_version` is the moment of the whole list, `remaining` what is left, if known."""
+
+    items: list[Object]
+    resource_version: str
+    token: str = ""
+    remaining: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """How to write: nothing of it stays with `dry_run`; `force` takes fields from other managers (apply only)."""
+
+    dry_run: bool = False
+    force: bool = False
+    manager: str = FIELD_MANAGER
+    validation: str = "Strict"
+
+
+_PLAIN = Write()
+
+
+class Client:
+    """One cluster. Methods raise the errors of `kymatui.errors`; `cancel` ends them with CancelledError."""
+
+    def __init__(self, transport: Transport, discovery: Discovery | None = None) -> None:
+        self.transport = transport
+        self.discovery = discovery or Discovery(transport)
+        self.streams_lists = True  # until the server says that it cannot send a list in a watch
+
+    def resource(self, gvk: GroupVersionKind) -> Resource:
+        """The resource of a kind; raises NotFoundError where the cluster does not serve it."""
+        found = self.discovery.find(gvk)
+        if found is None:
+            served = ", ".join(self.discovery.versions(gvk.group)) or "nothing of the group"
+            raise NotFoundError(
+                f"{self.transport.connection.endpoint.host} does not serve {gvk}",
+                hint=f"it serves {served}; is the CustomResourceDefinition installed?",
+                status=404,
+            )
+        return found
+
+    # reading
+
+    def get(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        decode: Any = None,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """One object, whole or projected."""
+        answer = self.transport.send(Request("GET", resource.path(namespace, name, subresource)), cancel)
+        return Decoder(decode).object(answer.body) if decode else _object(answer.body)
+
+    def list(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        decode: Any = None,
+        limit: int = PAGE,
+        cancel: threading.Event | None = None,
+    ) -> Page:
+        """All objects, asked for page by page; a list that expires between two pages is begun again once."""
+
+        def whole() -> Page:
+            pages = [
+                *self.pages(
+                    resource, namespace, labels=labels, fields=fields, decode=decode, limit=limit, cancel=cancel
+                )
+            ]
+            return Page([item for page in pages for item in page.items], pages[0].resource_version)
+
+        try:
+            return whole()
+        except ExpiredError:
+            return whole()
+
+    def pages(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        decode: Any = None,
+        limit: int = PAGE,
+        accept: str = "application/json",
+        cancel: threading.Event | None = None,
+    ) -> Iterator[Page]:
+        """Page after page, so that little is in memory at a time. Raises ExpiredError where the list got too old."""
+        decoder = Decoder(decode)
+        token = ""
+        while True:
+            query = _selectors(labels, fields)
+            query += [("limit", str(limit))] if limit else []
+            query += [("continue", token)] if token else []
+            answer = self.transport.send(Request("GET", resource.path(namespace), query, accept=accept), cancel)
+            items, metadata = decoder.page(answer.body)
+            token = str(metadata.get("continue") or "")
+            remaining = metadata.get("remainingItemCount")
+            yield Page(
+                items,
+                str(metadata.get("resourceVersion") or ""),
+                token,
+                remaining if isinstance(remaining, int) else None,
+            )
+            if not token:
+                return
+
+    def table(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        objects: str = "Metadata",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """The server's own columns and rows; `objects` is None, Metadata or Object: what comes with each row."""
+        query = [*_selectors(labels, fields), ("includeObject", objects)]
+        return _object(self.transport.send(Request("GET", resource.path(namespace), query, accept=_TABLE), cancel).body)
+
+    def logs(
+        self,
+        namespace: str,
+        pod: str,
+        *,
+        container: str = "",
+        previous: bool = False,
+        tail: int | None = None,
+        since_seconds: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> str:
+        """What a container wrote."""
+        query = _log_query(container, tail, since_seconds, previous)
+        request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*")
+        return self.transport.send(request, cancel).body.decode(errors="replace")
+
+    def follow_logs(
+        self, namespace: str, pod: str, *, container: str = "", tail: int | None = 100, cancel: threading.Event
+    ) -> Iterator[str]:
+        """Line after line as it is written, until the container ends or `cancel` is set."""
+        query = [*_log_query(container, tail, None, False), ("follow", "true")]
+        request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0))
+        stream = self.transport.stream(request, cancel)
+        ended = threading.Event()
+        threading.Thread(target=_close_when, args=(cancel, ended, stream), name="kube-logs", daemon=True).start()
+        try:
+            for line in stream.lines():
+                yield line.decode(errors="replace")
+        finally:
+            ended.set()
+            stream.close()
+
+    def version(self, cancel: threading.Event | None = None) -> Object:
+        """What `/version` says: `gitVersion`, `major`, `minor`, `platform`."""
+        return _object(self.transport.send(Request("GET", "/version"), cancel).body)
+
+    # writing
+
+    def create(
+        self,
+        resource: Resource,
+        body: Mapping[str, Any],
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Creates an object, or posts to a part of one (`eviction`, `token`, `binding`)."""
+        path = resource.path(namespace, name, subresource)
+        return self._write("POST", path, body, _write_query(how), cancel=cancel)
+
+    def update(
+        self,
+        resource: Resource,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Replaces an object; its resourceVersion, where it has one, must be the present one."""
+        metadata = body.get("metadata") or {}
+        path = resource.path(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""), subresource)
+        return self._write("PUT", path, body, _write_query(how), cancel=cancel)
+
+    def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchType,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Changes a part of an object; a JSON patch is a sequence of operations, the others are objects."""
+        query = _write_query(how)
+        if kind is PatchType.APPLY:
+            query.append(("force", str(how.force).lower()))
+        path = resource.path(namespace, name, subresource)
+        return self._write("PATCH", path, patch, query, content_type=kind.value, cancel=cancel)
+
+    def apply(
+        self,
+        resource: Resource,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Server-side apply; raises ConflictError with the fields that others own in `body["details"]["causes"]`."""
+        metadata = body.get("metadata") or {}
+        namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+        return self.patch(
+            resource, name, body, PatchType.APPLY, namespace, subresource=subresource, how=how, cancel=cancel
+        )
+
+    def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        propagation: str = "Background",
+        uid: str = "",
+        resource_version: str = "",
+        grace: int | None = None,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Deletes an object, only if it is still the one with `uid` and `resource_version` where those are given.
+
+        Returns the object where finalizers still hold it, else a Status. `propagation` is Background, Foreground or
+        Orphan.
+        """
+        options = _delete_options(propagation, grace, dry_run)
+        wanted = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {key: value for key, value in wanted.items() if value}:
+            options["preconditions"] = preconditions
+        return self._write("DELETE", resource.path(namespace, name), options, [], cancel=cancel)
+
+    def delete_collection(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Deletes everything that the selectors choose; without any, all objects of the namespace."""
+        query = _selectors(labels, fields)
+        options = _delete_options(propagation, None, dry_run)
+        return self._write("DELETE", resource.path(namespace), options, query, cancel=cancel)
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        query: Sequence[tuple[str, str]],
+        *,
+        content_type: str = "application/json",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        import msgspec
+
+        request = Request(
+            method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
+        )
+        return _object(self.transport.send(request, cancel).body)
+
+
+def _close_when(cancel: threading.Event, ended: threading.Event, stream: Stream) -> None:
+    while not ended.wait(0.1):
+        if cancel.is_set():
+            stream.close()
+            return
+
+
+def _delete_options(propagation: str, grace: int | None, dry_run: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return options
+
+
+def _selectors(labels: str, fields: str) -> list[tuple[str, str]]:
+    pairs = (("labelSelector", labels), ("fieldSelector", fields))
+    return [(key, value) for key, value in pairs if value]
+
+
+def _write_query(how: Write) -> list[tuple[str, str]]:
+    query = [("fieldManager", how.manager), ("fieldValidation", how.validation)]
+    return query + ([("dryRun", "All")] if how.dry_run else [])
+
+
+def _log_path(namespace: str, pod: str) -> str:
+    return Resource("", "v1", "Pod", "pods", True).path(namespace, pod, "log")
+
+
+def _log_query(container: str, tail: int | None, since_seconds: int | None, previous: bool) -> list[tuple[str, str]]:
+    query = [("container", container)] if container else []
+    query += [("tailLines", str(tail))] if tail is not None else []
+    query += [("sinceSeconds", str(since_seconds))] if since_seconds is not None else []
+    return query + ([("previous", "true")] if previous else [])
+
+
+def _object(body: bytes) -> Object:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(body, type=Object)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ServerError(f"the answer is no JSON object of a Kubernetes API server: {error}") from error

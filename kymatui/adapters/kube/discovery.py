@@ -1,0 +1,174 @@
+"""Which kinds a cluster serves, under which resource names, asked once and kept on disk.
+
+Aggregated discovery costs one request for all groups; a server without it is asked for the group versions that somebody
+wants to know about, and for no other. A kind that is not known is looked up anew, at most once in a while.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kymatui.adapters.kube.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.discovery_documents import (
+    AGGREGATED,
+    Served,
+    is_aggregated,
+    read_aggregated,
+    read_groups,
+    read_resources,
+)
+from kymatui.adapters.kube.resources import Resource, group_path
+from kymatui.adapters.kube.transport import Request, Transport
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ClusterError, ForbiddenError, NotFoundError, ServerError
+
+_PATIENT_FOR = 10.0  # seconds between two looks for kinds that are not there
+
+
+class Discovery:
+    """Safe to share between threads; one of them asks and the others wait for it."""
+
+    def __init__(
+        self, transport: Transport, cache: DiscoveryCache | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._transport = transport
+        self._cache = cache
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._served: dict[bool, Served] = {}  # core group or the others
+        self._asked_at = float("-inf")
+
+    def find(self, gvk: GroupVersionKind) -> Resource | None:
+        """The resource of a kind in exactly this version; None where it is not served."""
+        return self._look(gvk.group, lambda: self._in_version(gvk))
+
+    def find_kind(self, group: str, kind: str, wanted: Iterable[str] = ()) -> Resource | None:
+        """The resource of a kind in the first of the wanted versions that is served, else in the preferred one."""
+        order = tuple(wanted)
+
+        def look() -> Resource | None:
+            versions = self._core_or_others(group).versions.get(group, ())
+            ordered = [version for version in order if version in versions] + list(versions)
+            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in ordered)
+            return next((resource for resource in found if resource is not None), None)
+
+        return self._look(group, look)
+
+    def find_name(self, name: str, group: str = "") -> Resource | None:
+        """The resource of a plural, singular or short name, as a person types it: "po", "deployments.apps"."""
+        plural, _, named_group = name.partition(".")
+        group = group or named_group
+        word = plural.lower()
+        for served in (self._core_or_others(""), self._core_or_others("-")):
+            for (its_group, version), resources in self._all(served):
+                if group and its_group != group:
+                    continue
+                if version != next(iter(served.versions.get(its_group, (version,))), version):
+                    continue
+                for resource in resources:
+                    if word in (resource.plural, resource.singular, resource.kind.lower(), *resource.short_names):
+                        return resource
+        return None
+
+    def is_served(self, gvk: GroupVersionKind) -> bool:
+        return self.find(gvk) is not None
+
+    def versions(self, group: str) -> tuple[str, ...]:
+        """The served versions of a group, the preferred one first; () where the group is not served."""
+        return self._core_or_others(group).versions.get(group, ())
+
+    def resources(self) -> tuple[Resource, ...]:
+        """Everything that is served, in all versions; asks for every group where discovery is not aggregated."""
+        found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
+        return tuple(resource for _, resources in found for resource in resources)
+
+    def invalidate(self) -> None:
+        """Forgets everything: kinds came or went."""
+        with self._lock:
+            self._served = {}
+            self._asked_at = float("-inf")
+            if self._cache is not None:
+                self._cache.drop()
+
+    # asking
+
+    def _look(self, group: str, look: Callable[[], Resource | None]) -> Resource | None:
+        found = look()
+        if found is not None:
+            return found
+        with self._lock:
+            fresh = self._clock() - self._asked_at < _PATIENT_FOR
+            if fresh:
+                return None
+            self._served.pop(not group, None)
+            if self._cache is not None:
+                self._cache.drop()
+        return look()
+
+    def _in_version(self, gvk: GroupVersionKind) -> Resource | None:
+        served = self._core_or_others(gvk.group)
+        if gvk.version not in served.versions.get(gvk.group, ()):
+            return None
+        resources = self._of_version(served, gvk.group, gvk.version)
+        return next((resource for resource in resources if resource.kind == gvk.kind), None)
+
+    def _core_or_others(self, group: str) -> Served:
+        core = not group
+        with self._lock:
+            if core not in self._served:
+                self._served[core] = self._cached(core) or self._ask(core)
+            return self._served[core]
+
+    def _cached(self, core: bool) -> Served | None:
+        return self._cache.load(core) if self._cache is not None else None
+
+    def _ask(self, core: bool) -> Served:
+        self._asked_at = self._clock()
+        document = self._get("/api" if core else "/apis", AGGREGATED)
+        served = Served()
+        if is_aggregated(document):
+            read_aggregated(document, served)
+        elif core:
+            served.versions[""] = tuple(str(version) for version in document.get("versions") or ())
+        else:
+            read_groups(document, served)
+        self._store(core, served)
+        return served
+
+    def _of_version(self, served: Served, group: str, version: str) -> tuple[Resource, ...]:
+        with self._lock:
+            known = served.resources.get((group, version))
+            if known is not None:
+                return known
+            try:
+                document = self._get(group_path(group, version))
+            except (NotFoundError, ForbiddenError, ServerError):  # an aggregated API that is down hides nothing else
+                served.stale.add((group, version))
+                return ()
+            served.resources[group, version] = read_resources(group, version, document)
+            self._store(not group, served)
+            return served.resources[group, version]
+
+    def _all(self, served: Served) -> Iterable[tuple[tuple[str, str], tuple[Resource, ...]]]:
+        for group, versions in served.versions.items():
+            for version in versions:
+                yield (group, version), self._of_version(served, group, version)
+
+    def _store(self, core: bool, served: Served) -> None:
+        if self._cache is not None and not served.stale:
+            self._cache.store(core, served)
+
+    def _get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
+        import msgspec
+
+        answer = self._transport.send(Request("GET", path, accept=accept))
+        try:
+            return msgspec.json.decode(answer.body, type=dict[str, Any])
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise ClusterError(
+                f"{self._transport.connection.endpoint.server}{path} did not answer with discovery: {error}",
+                hint="is the address of the kubeconfig that of a Kubernetes API server?",
+            ) from error

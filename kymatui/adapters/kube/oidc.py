@@ -1,0 +1,80 @@
+"""Tokens of the `oidc` auth-provider, refreshed by the official client and written back where they came from.
+
+The other providers (gcp, azure) were taken out of Kubernetes clients in 1.26; plugins stand in their place.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from kymatui.adapters.kube.endpoints import refused
+from kymatui.adapters.kube.kubeconfig import Entry
+from kymatui.errors import ConfigurationError
+
+
+def provider_token(user: Entry) -> tuple[str, float | None]:
+    """The id-token and when it ends; refreshed first where it is over."""
+    from kymatui.adapters.kube.credentials import jwt_expiry
+
+    provider = user.body["auth-provider"]
+    name = provider.get("name") if isinstance(provider, Mapping) else None
+    if name != "oidc":
+        raise refused(
+            user, "user", f"its auth-provider {name!r} is gone from Kubernetes since 1.26; use an exec plugin"
+        )
+    settings = provider.get("config")
+    if not isinstance(settings, Mapping) or not settings.get("id-token"):
+        raise refused(user, "user", "its auth-provider oidc has no id-token")
+    before = dict(settings)
+    after = _refreshed(user, before)
+    if after != before:
+        _write_back(user, after)
+    token = str(after["id-token"])
+    return token, jwt_expiry(token)
+
+
+def _refreshed(user: Entry, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Lets the official loader look at the token and refresh it; it works on a copy of the user alone."""
+    from kubernetes.config.kube_config import KubeConfigLoader
+
+    document = {
+        "current-context": "it",
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        "clusters": [{"name": "it", "cluster": {"server": "https://unused.invalid"}}],
+        "users": [{"name": "it", "user": {"auth-provider": {"name": "oidc", "config": copy.deepcopy(dict(settings))}}}],
+    }
+    loader = KubeConfigLoader(document)
+    try:
+        loader._load_authentication()
+    except Exception as error:  # it raises what OAuth, HTTP and JSON libraries raise
+        raise ConfigurationError(
+            f"the OIDC token of the user {user.name!r} in {user.file} cannot be refreshed: {error}", hint="log in again"
+        ) from error
+    if not getattr(loader, "token", None):
+        raise refused(user, "user", "its OIDC id-token is no usable token, and it could not be refreshed")
+    users: Any = document["users"]
+    found: dict[str, Any] = users[0]["user"]["auth-provider"]["config"]
+    return found
+
+
+def _write_back(user: Entry, settings: Mapping[str, Any]) -> None:
+    """Refresh tokens are often good for one use only: the new one must be kept, atomically and for the owner alone."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(user.file.read_text(encoding="utf-8"))
+        for item in document["users"]:
+            if item["name"] == user.name:
+                item["user"]["auth-provider"]["config"] = dict(settings)
+        handle, name = tempfile.mkstemp(dir=user.file.parent, prefix=".kubeconfig-")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            yaml.safe_dump(document, stream, default_flow_style=False)
+        os.replace(name, user.file.resolve())
+    except (OSError, KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"the refreshed OIDC token cannot be written to {user.file}: {error}", hint="make the file writable"
+        ) from error

@@ -1,0 +1,100 @@
+"""The sockets: the official client's connection pool (TLS, proxies, SOCKS, NO_PROXY), with one TLS context for all.
+
+A TLS context of its own for every connection costs some 10 ms each, and there is one connection a watch. Client keys
+touch the disk only as long as OpenSSL needs to read them, and no encrypted key makes OpenSSL ask on the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import ssl
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.adapters.kube.credentials import Certificate
+from kymatui.adapters.kube.endpoints import Endpoint
+from kymatui.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from urllib3 import PoolManager
+
+POOL_SIZE = 128
+
+
+def open_pool(endpoint: Endpoint, certificate: Certificate | None) -> PoolManager:
+    """A pool that opens connections when they are asked for."""
+    import urllib3
+    from kubernetes.client.configuration import Configuration
+    from kubernetes.client.rest import RESTClientObject
+
+    configuration = Configuration()
+    configuration.host = endpoint.server
+    if endpoint.proxy:
+        configuration.proxy = endpoint.proxy
+    elif endpoint.is_local:
+        configuration.proxy = None  # Go clients never send loopback through the proxy of the environment
+    configuration.verify_ssl = not endpoint.insecure
+    configuration.tls_server_name = endpoint.server_name or None
+    configuration.connection_pool_maxsize = POOL_SIZE
+    configuration.socket_options = _keepalive()
+    configuration.retries = False
+    try:
+        pool: PoolManager = RESTClientObject(configuration).pool_manager
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the proxy {endpoint.proxy} needs PySocks, which is not installed", hint="pip install PySocks"
+        ) from error
+    if endpoint.insecure:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig asks for it
+    if endpoint.server.startswith("https"):
+        pool.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
+    return pool
+
+
+def tls_context(endpoint: Endpoint, certificate: Certificate | None) -> ssl.SSLContext:
+    """Trusts the cluster's authority alone where it has one, else the machine's."""
+    from urllib3.util.ssl_ import create_urllib3_context
+
+    context = create_urllib3_context(cert_reqs=ssl.CERT_NONE if endpoint.insecure else ssl.CERT_REQUIRED)
+    try:
+        if endpoint.authority:
+            context.load_verify_locations(cadata=endpoint.authority)
+        elif not endpoint.insecure:
+            context.load_default_certs()
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigurationError(f"the certificate authority of {endpoint.origin} is no certificate") from error
+    if certificate is not None:
+        _load_certificate(context, certificate)
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: Certificate) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="kymatui-"))  # mode 0700
+    chain, key = folder / "chain.pem", folder / "key.pem"
+    try:
+        for path, text in ((chain, certificate.chain), (key, certificate.key)):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+                stream.write(text)
+        context.load_cert_chain(chain, key, password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigurationError(
+            f"the client certificate and its key cannot be used: {error}",
+            hint="they must be PEM, belong together, and the key must not be encrypted",
+        ) from error
+    finally:
+        for path in (chain, key):
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+        folder.rmdir()
+
+
+def _keepalive() -> list[tuple[int, int, int]]:
+    """A peer that is gone (a laptop that slept, a network that changed) is noticed after about a minute."""
+    options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
+    return options

@@ -1,0 +1,91 @@
+"""What of an object is decoded: msgspec passes over every field that a projection does not name, and makes nothing of it.
+
+Projections are TypedDicts, so what comes out are plain dictionaries that the domain reads like any other object.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class FieldManager(TypedDict, total=False):
+    manager: str
+    operation: str
+    subresource: str
+    time: str
+
+
+class OwnerReference(TypedDict, total=False):
+    apiVersion: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool
+
+
+class Metadata(TypedDict, total=False):
+    """Everything but what field managers own, which is half of many objects and read by nobody on a screen."""
+
+    name: str
+    generateName: str
+    namespace: str
+    uid: str
+    resourceVersion: str
+    generation: int
+    creationTimestamp: str | None
+    deletionTimestamp: str | None
+    deletionGracePeriodSeconds: int | None
+    labels: dict[str, str] | None
+    annotations: dict[str, str] | None
+    finalizers: list[str] | None
+    ownerReferences: list[OwnerReference] | None
+    managedFields: list[FieldManager] | None
+
+
+class MetadataOnly(TypedDict, total=False):
+    """Of an object its name and its metadata."""
+
+    apiVersion: str
+    kind: str
+    metadata: Metadata
+
+
+class Container(TypedDict, total=False):
+    name: str
+    image: str
+
+
+class PodSpec(TypedDict, total=False):
+    containers: list[Container] | None
+    initContainers: list[Container] | None
+
+
+class PodMetadata(TypedDict, total=False):
+    labels: dict[str, str] | None
+
+
+class PodTemplate(TypedDict, total=False):
+    metadata: PodMetadata
+    spec: PodSpec
+
+
+class WorkloadSpec(TypedDict, total=False):
+    replicas: int | None
+    paused: bool | None
+    selector: dict[str, Any] | None
+    strategy: dict[str, Any] | None
+    updateStrategy: dict[str, Any] | None
+    progressDeadlineSeconds: int | None
+    minReadySeconds: int | None
+    serviceName: str | None
+    template: PodTemplate
+
+
+class Workload(TypedDict, total=False):
+    """Of a Deployment, StatefulSet or DaemonSet what tells its version and its readiness."""
+
+    apiVersion: str
+    kind: str
+    metadata: Metadata
+    spec: WorkloadSpec
+    status: dict[str, Any] | None

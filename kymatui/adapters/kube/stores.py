@@ -1,0 +1,94 @@
+"""Where a watch keeps what it saw, and the bell it rings when something changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kymatui.domain.snapshots import Feed, FeedState
+
+Key = tuple[str, str]
+Object = Mapping[str, Any]
+
+
+class Bell:
+    """Calls `ring` at most once until somebody has looked: a burst of events costs one call."""
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._lock = threading.Lock()
+        self._rung = False
+
+    def ring(self) -> None:
+        """May be called from any thread."""
+        with self._lock:
+            if self._rung:
+                return
+            self._rung = True
+        self._ring()
+
+    def looked(self) -> None:
+        """To be called before reading, so that what changes while one reads rings again."""
+        with self._lock:
+            self._rung = False
+
+
+class Store:
+    """The objects of one kind by namespace and name, and how much they can be believed."""
+
+    def __init__(self, changed: Callable[[], None], feed: Feed | None = None) -> None:
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._objects: dict[Key, Object] = {}
+        self._values: tuple[Object, ...] | None = ()
+        self._feed = feed or Feed(FeedState.SYNCING)
+
+    @property
+    def feed(self) -> Feed:
+        return self._feed
+
+    def publish(self, feed: Feed) -> None:
+        """Says how the feed is doing; a feed that says the same as before rings nothing."""
+        with self._lock:
+            if feed == self._feed:
+                return
+            self._feed = feed
+        self._changed()
+
+    def values(self) -> tuple[Object, ...]:
+        """All objects as of now; the same tuple until something changes."""
+        with self._lock:
+            if self._values is None:
+                self._values = tuple(self._objects.values())
+            return self._values
+
+    def keys(self) -> frozenset[Key]:
+        with self._lock:
+            return frozenset(self._objects)
+
+    def replace(self, objects: dict[Key, Object]) -> None:
+        """Takes a whole list in the place of everything."""
+        with self._lock:
+            self._objects, self._values = objects, None
+        self._changed()
+
+    def put(self, key: Key, item: Object) -> None:
+        with self._lock:
+            self._objects[key] = item
+            self._values = None
+        self._changed()
+
+    def drop(self, key: Key) -> None:
+        with self._lock:
+            self._objects.pop(key, None)
+            self._values = None
+        self._changed()
+
+
+def key_of(item: Object) -> Key:
+    """Namespace and name; both may be "" in an object that makes no sense."""
+    metadata = item.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return "", ""
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")

@@ -1,0 +1,353 @@
+"""One thread a kind: list, then watch, for ever, and an honest word about how that is going.
+
+Where the server offers it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the list's
+resource version. A watch that ends is resumed where it stopped; 410 lists again; everything else waits 0.5 to 30 seconds,
+longer each time. A kind that is forbidden is asked for again every few minutes, in all namespaces and then in some.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.adapters.kube import failures
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.decoding import Decoder, event_decoder
+from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.stores import Key, Object, Store, key_of
+from kymatui.adapters.kube.transport import JSON, Request, Stream
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import (
+    CancelledError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    KymatuiError,
+    NotFoundError,
+    ServerError,
+    ThrottledError,
+    UnreachableError,
+)
+
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+_INITIAL_END = "k8s.io/initial-events-end"
+_HEADERS = 30.0  # how long the server may take to begin with an answer, and to go on with a list
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The clocks of watches, to be replaced in tests. `wait(event, seconds)` returns when either comes."""
+
+    now: Callable[[], float] = time.time
+    wait: Callable[[threading.Event, float], bool] = threading.Event.wait
+    spread: Callable[[], float] = random.random
+    slow: float = 180.0  # between two attempts where the answer was no
+    poll: float = 30.0  # between two lists where watching is not allowed
+
+    def backoff(self, attempt: int) -> float:
+        """0.5, 1, 2 … 30 seconds, less up to a half so that clients do not come back together."""
+        longest: float = min(30.0, 0.5 * 2.0 ** min(attempt, 10))
+        return longest * (0.5 + self.spread() / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What to watch: everywhere, or where that is forbidden in the first of `namespaces` that is allowed."""
+
+    resource: Resource
+    namespaces: tuple[str, ...] = ()
+    decode: Any = field(default=None, compare=False)
+    metadata_only: bool = False
+
+    @property
+    def scopes(self) -> Sequence[str]:
+        return ("", *self.namespaces) if self.resource.namespaced else ("",)
+
+
+class Watch:
+    """Keeps a store up to date in a thread of its own. `missing` is called where the kind is not served any more."""
+
+    def __init__(
+        self,
+        client: Client,
+        subject: Subject,
+        store: Store,
+        *,
+        timing: Timing | None = None,
+        missing: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.subject = subject
+        self.store = store
+        self._client = client
+        self._timing = timing or Timing()
+        self._missing = missing
+        self._decoder = Decoder(subject.decode)
+        self._stopped = threading.Event()
+        self._woken = threading.Event()
+        self._lock = threading.Lock()
+        self._stream: Stream | None = None
+        self._scope = 0
+        self._version = ""
+        self._attempt = 0
+        self._synced = False
+        self._heard = 0.0
+        self._pages = False
+        self._thread = threading.Thread(target=self._run, name=f"watch-{subject.resource.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def retry(self) -> None:
+        """Asks now instead of after the present wait."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Ends the thread; returns at once."""
+        self._stopped.set()
+        self._woken.set()
+        with self._lock:
+            stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def join(self, timeout: float) -> None:
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    # the loop
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                wait = self._turn()
+            except CancelledError:
+                return
+            except ExpiredError:
+                self._version, wait = "", self._after_expiry()
+            except ForbiddenError as error:
+                wait = self._forbidden(error)
+            except NotFoundError as error:
+                wait = self._absent(error)
+            except KymatuiError as error:
+                wait = self._failed(error)
+            if wait > 0 and not self._stopped.is_set():
+                self._timing.wait(self._woken, wait)
+                self._woken.clear()
+
+    def _turn(self) -> float:
+        """Lists where that is needed and follows until the watch ends; returns how long to wait then."""
+        if not self.subject.resource.can("watch") and self.subject.resource.verbs:
+            return self._poll()
+        began = self._timing.now()
+        try:
+            if self._version:
+                self._follow(initial=False)
+            elif self._client.streams_lists and not self._pages:
+                self._follow(initial=True)
+            else:
+                self._list()
+                self._follow(initial=False)
+        except ForbiddenError:
+            if self._may_list():
+                return self._poll()
+            raise
+        # A watch that ends after minutes did what it was asked to; one that ends at once must not be asked in a circle.
+        if self._timing.now() - began >= 1.0:
+            return 0.0
+        self._attempt += 1
+        return self._timing.backoff(self._attempt)
+
+    @property
+    def _namespace(self) -> str:
+        return self.subject.scopes[self._scope]
+
+    def _list(self) -> None:
+        found: dict[Key, Object] = {}
+        version = ""
+        accept = PARTIAL_LIST if self.subject.metadata_only else JSON
+        pages = self._client.pages(
+            self.subject.resource,
+            self._namespace,
+            decode=self.subject.decode,
+            accept=accept,
+            cancel=self._stopped,
+        )
+        for page in pages:
+            found.update((key_of(item), item) for item in page.items)
+            version = page.resource_version
+        self._version = version
+        self._take(found)
+
+    def _poll(self) -> float:
+        self._list()
+        self._version = ""
+        message = f"may not be watched; listed every {self._timing.poll:.0f} s"
+        self.store.publish(Feed(FeedState.LIVE, self._timing.now(), self._where(message)))
+        return self._timing.poll
+
+    def _may_list(self) -> bool:
+        """After a refused watch: the right to list may be there without the right to watch."""
+        try:
+            self._list()
+        except ForbiddenError:
+            return False
+        return True
+
+    # one watch
+
+    def _follow(self, *, initial: bool) -> None:
+        seconds = int(240 + self._timing.spread() * 60)
+        try:
+            stream = self._client.transport.stream(self._request(seconds, initial=initial), self._stopped)
+        except InvalidError:
+            if not initial:
+                raise
+            self._client.streams_lists = False  # the server is too old, or its feature gate is off
+            self._list()
+            self._follow(initial=False)
+            return
+        with self._lock:
+            self._stream = stream
+        try:
+            if self._stopped.is_set():
+                return
+            if not initial:
+                self._live()
+                stream.patience(seconds + 15.0)
+            self._read(stream, seconds, initial=initial)
+        finally:
+            with self._lock:
+                self._stream = None
+            stream.close()
+
+    def _request(self, seconds: int, *, initial: bool) -> Request:
+        query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", str(seconds))]
+        if initial:
+            query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
+        else:
+            query.append(("resourceVersion", self._version))
+        accept = PARTIAL if self.subject.metadata_only else JSON
+        path = self.subject.resource.path(self._namespace)
+        return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS))
+
+    def _read(self, stream: Stream, seconds: int, *, initial: bool) -> None:
+        """Takes events in; those before the end of the initial ones are kept aside until the list is whole."""
+        events = event_decoder()
+        incoming: dict[Key, Object] | None = {} if initial else None
+        try:
+            for line in stream.lines():
+                if self._stopped.is_set():
+                    return
+                if not line.strip():
+                    continue
+                self._heard = self._timing.now()
+                event = _decoded(events, line)
+                if event.type == "ERROR":
+                    raise self._told(bytes(event.object))
+                item = self._decoder.object(event.object)
+                if event.type == "BOOKMARK":
+                    self._version = _version(item)
+                    if incoming is not None and _ends_list(item):
+                        self._take(incoming)
+                        incoming = None
+                        stream.patience(seconds + 15.0)
+                elif incoming is not None:
+                    incoming[key_of(item)] = item
+                else:
+                    self._version = _version(item) or self._version
+                    self._apply(event.type, item)
+        except UnreachableError:
+            if incoming is not None:
+                self._pages = True  # a server between that does not know how to end a streamed list
+            raise
+        if incoming is not None and not self._stopped.is_set():
+            self._version, self._pages = "", True
+            raise UnreachableError(f"the list of {self.subject.resource.name} ended before it was complete")
+
+    def _apply(self, kind: str, item: Object) -> None:
+        if kind == "DELETED":
+            self.store.drop(key_of(item))
+        elif kind in ("ADDED", "MODIFIED"):
+            self.store.put(key_of(item), item)
+
+    def _told(self, body: bytes) -> KymatuiError:
+        document = failures.status_object(body) or {}
+        code = document.get("code")
+        path = self.subject.resource.path(self._namespace)
+        asked = failures.Asked("WATCH", path, self._client.transport.connection.endpoint.server)
+        return failures.told(asked, code if isinstance(code, int) else 500, document)
+
+    # what is said
+
+    def _take(self, found: dict[Key, Object]) -> None:
+        self.store.replace(found)
+        self._live()
+
+    def _live(self) -> None:
+        self._synced, self._attempt = True, 0
+        self._heard = self._timing.now()
+        if self.store.feed.state is not FeedState.LIVE:
+            self.store.publish(Feed(FeedState.LIVE, self._heard, self._where("")))
+
+    def _where(self, message: str) -> str:
+        place = f"only the namespace {self._namespace} may be read" if self._namespace else ""
+        return "; ".join(text for text in (place, message) if text)
+
+    def _forbidden(self, error: ForbiddenError) -> float:
+        if self._scope + 1 < len(self.subject.scopes):
+            self._scope += 1
+            self._version = ""
+            return 0.0
+        self._scope, self._version, self._synced = 0, "", False
+        self.store.replace({})
+        self.store.publish(Feed(FeedState.FORBIDDEN, self._timing.now(), str(error)))
+        return self._timing.slow * (0.75 + self._timing.spread() / 2)
+
+    def _absent(self, error: NotFoundError) -> float:
+        self._version, self._synced = "", False
+        self.store.replace({})
+        self.store.publish(Feed(FeedState.ABSENT, self._timing.now(), str(error)))
+        self._missing()
+        return self._timing.slow * (0.75 + self._timing.spread() / 2)
+
+    def _after_expiry(self) -> float:
+        """Lists again at once; a server whose every answer is 410 is asked ever less often."""
+        self._attempt += 1
+        return self._timing.backoff(self._attempt - 2) if self._attempt > 1 else 0.0
+
+    def _failed(self, error: KymatuiError) -> float:
+        """One connection that broke is opened again without a word; what fails again is stale, or failed."""
+        self._attempt += 1
+        if self._synced and self._attempt == 1 and isinstance(error, UnreachableError):
+            return self._timing.spread() * 0.2
+        if self._synced:
+            self.store.publish(Feed(FeedState.STALE, self._heard, str(error)))
+        else:
+            self.store.publish(Feed(FeedState.FAILED, self.store.feed.since, str(error)))
+        wait = self._timing.backoff(self._attempt - 1)
+        return max(wait, error.retry_after) if isinstance(error, ThrottledError) else wait
+
+
+def _decoded(events: Any, line: bytes) -> Any:
+    import msgspec
+
+    try:
+        return events.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ServerError(f"the watch sent something that is no event: {error}") from error
+
+
+def _version(item: Object) -> str:
+    metadata = item.get("metadata")
+    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
+
+
+def _ends_list(item: Object) -> bool:
+    metadata = item.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and annotations.get(_INITIAL_END) == "true"
