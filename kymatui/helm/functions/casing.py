@@ -39,7 +39,7 @@ def camelcase(text: str) -> str:
         start += 1
     words = list(text[:start])
     if start >= len(text):
-        return "".join(words)
+        return text + text[-1:]  # xstrings writes the last connector twice
     upper_run = is_upper(text[start])
     current = to_upper(text[start])
     for rune in text[start + 1 :]:

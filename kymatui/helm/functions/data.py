@@ -121,13 +121,14 @@ def to_yaml_pretty(value: Any) -> str:
 
 
 def from_yaml(text: str) -> dict[str, Any]:
+    """An empty text gives an empty map."""
     try:
         value = load_yaml(text)
     except YamlError as error:
         return {"Error": str(error)}
-    if value is not None and not isinstance(value, dict):
-        return {"Error": f"{_UNMARSHALING}{mistyped(value, MAP)}"}
-    return _object(value)
+    if value is None or isinstance(value, dict):
+        return value or {}
+    return {"Error": f"{_UNMARSHALING}{mistyped(value, MAP)}"}
 
 
 def from_yaml_array(text: str) -> list[Any]:
@@ -135,9 +136,9 @@ def from_yaml_array(text: str) -> list[Any]:
         value = load_yaml(text)
     except YamlError as error:
         return [str(error)]
-    if value is not None and not isinstance(value, list):
-        return [f"{_UNMARSHALING}{mistyped(value, LIST)}"]
-    return _array(value)
+    if value is None or isinstance(value, list):
+        return value or []
+    return [f"{_UNMARSHALING}{mistyped(value, LIST)}"]
 
 
 def to_toml(value: Any) -> str:

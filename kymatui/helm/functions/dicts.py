@@ -9,7 +9,8 @@ from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.functions.merging import MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.comparing import is_nil
-from kymatui.helm.govalues.types import MAP, FunctionError, Object, Panic, TypedList, TypedMap, go_type
+from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
+from kymatui.helm.semver import Version
 
 
 def make_dict(*pairs: Any) -> dict[str, Any]:
@@ -119,6 +120,8 @@ def _named(value: Any) -> str:
 
 def deep_copy(value: Any) -> Any:
     """copystructure's copy: maps and lists all the way down."""
+    if value is None:
+        raise Panic("reflect: call of reflect.Value.Type on zero Value")
     return _copied(value, 0)
 
 
@@ -135,9 +138,9 @@ def _copied(value: Any, depth: int) -> Any:
         return TypedList(value.go_type, [_copied(item, depth + 1) for item in value], is_nil=value.is_nil)
     if isinstance(value, list):
         return [_copied(item, depth + 1) for item in value]
-    if isinstance(value, Object):
-        return value  # nothing can change one
-    return value
+    if isinstance(value, Version):
+        return type(value)(0, 0, 0, original="")  # copystructure does not see what is not exported
+    return value  # nothing can change it
 
 
 FUNCTIONS: Final = table(

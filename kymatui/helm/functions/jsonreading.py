@@ -14,6 +14,7 @@ _SPACE: Final = b" \t\n\r"
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _BEGINNING: Final = "looking for beginning of value"
 _KEY: Final = "looking for beginning of object key string"
+_WITHIN: Final = ("in numeric", "after decimal", "in exponent", "in literal", "in string escape", "in \\u")
 _LITERALS: Final = {0x74: b"true", 0x66: b"false", 0x6E: b"null"}
 _PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
@@ -108,9 +109,10 @@ class _Scanner:
         raise JsonSyntaxError(f"json: cannot unmarshal number {found} into Go value of type float64")
 
     def fail(self, context: str) -> NoReturn:
-        if self.position >= len(self.data):
+        # at the end Go looks whether a space would do
+        if self.position >= len(self.data) and not context.startswith(_WITHIN):
             raise JsonSyntaxError("unexpected end of JSON input")
-        character = chr(self.data[self.position])
+        character = chr(self.data[self.position]) if self.position < len(self.data) else " "
         quoted = {"'": "'\\''", '"': "'\"'"}.get(character) or f"'{quote(character)[1:-1]}'"
         raise JsonSyntaxError(f"invalid character {quoted} {context}")
 

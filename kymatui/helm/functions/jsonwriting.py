@@ -11,13 +11,12 @@ from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
-from kymatui.helm.govalues.text import runes
 from kymatui.helm.govalues.types import BYTES, NilPointer, Object, go_type
 
 _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
-_ESCAPED: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029]')
-_ESCAPED_FOR_HTML: Final = re.compile('["\\\\\x00-\x1f<>&\u2028\u2029]')
+_ESCAPED: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029\udc80-\udcff]')
+_ESCAPED_FOR_HTML: Final = re.compile('["\\\\\x00-\x1f<>&\u2028\u2029\udc80-\udcff]')
 
 
 class JsonError(ValueError):
@@ -101,7 +100,6 @@ class _Writer:
             self.pieces.append(scalar(value))
 
     def text(self, text: str) -> str:
-        text = runes(text)
         return f'"{self.escaped.sub(_escape, text)}"' if self.escaped.search(text) else f'"{text}"'
 
     def write_items(self, mapping: dict[str, Any], line: str) -> None:
@@ -131,6 +129,8 @@ class _Writer:
 
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
+    if character >= "\udc80":  # a byte that is no UTF-8
+        return "\\ufffd"
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 

@@ -108,7 +108,7 @@ def decrypt_aes(password: str, text: str) -> str:
     except CorruptInputError as error:
         raise FunctionError(str(error)) from error
     if len(data) < _BLOCK:
-        raise Panic(f"runtime error: slice bounds out of range [:{_BLOCK}] with capacity {len(data)}")
+        raise Panic(f"runtime error: slice bounds out of range [:{_BLOCK}] with capacity {len(text) // 4 * 3}")
     if len(data) % _BLOCK:
         raise Panic("crypto/cipher: input not full blocks")
     decryptor = _cipher(password, data[:_BLOCK]).decryptor()

@@ -46,11 +46,14 @@ _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\C|\\[xpP]\{[^}]*\}|\\.|(?P<behind>\(\?<[=!])|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|(?P<name>\(\?P?<[^>=!]*>)|(?P<count>\{\d+(?:,\d*)?\})",
     re.DOTALL,
 )
+_BROKEN: Final = re.compile("[\ud800-\udfff]")
 _NAME: Final = re.compile(r"\(\?P?<[A-Za-z0-9_]+>")
 
 
 def check_pattern(pattern: str) -> None:
     """Refuses what RE2 takes and Go does not: a single byte, names of groups that are not ASCII, huge counts."""
+    if broken := _BROKEN.search(pattern):
+        raise RegexpError("invalid UTF-8", pattern[broken.start() :])
     for token in _TOKEN.finditer(pattern):
         if token.group() == "\\C":
             raise RegexpError("invalid escape sequence", "\\C")
