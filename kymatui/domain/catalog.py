@@ -17,6 +17,7 @@ from kymatui.domain.observing import World, observe
 from kymatui.domain.presence import Presence, Sight, presence
 from kymatui.domain.readiness import Readiness, readiness
 from kymatui.domain.reasons import Case, reason
+from kymatui.domain.remembering import Memory
 from kymatui.domain.resolution import Rules, upcoming_window
 from kymatui.domain.rows import Catalog, Checked, KymaSummary, Origin, Reports, Row
 from kymatui.domain.snapshots import Snapshot
@@ -24,13 +25,17 @@ from kymatui.domain.statechecks import Mode
 from kymatui.domain.states import State, kyma_state
 from kymatui.domain.subjects import Settings, Subject, channels_of, gather_subject, traces_of, unreadable
 
-__all__ = ["Catalog", "Origin", "Row", "Settings", "catalog", "to_json"]
+__all__ = ["Catalog", "Memory", "Origin", "Row", "Settings", "catalog", "to_json"]
 
 
-def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None) -> Catalog:
-    """Every module that is offered, asked for, reported or left over, in the order of their names."""
+def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, memory: Memory | None = None) -> Catalog:
+    """Every module that is offered, asked for, reported or left over, in the order of their names.
+
+    `now` is in seconds of the Unix clock. Who calls again and again gives the same `memory` each time: then only what
+    changed since is read.
+    """
     settings = settings or Settings()
-    world = observe(snapshot, settings.kyma)
+    world = observe(snapshot, settings.kyma, memory)
     rows = tuple(_row(gather_subject(name, world, now, settings), world, now, settings) for name in modules(world))
     return Catalog(
         cluster=snapshot.cluster,

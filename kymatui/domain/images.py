@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _REPOSITORY = re.compile(rf"{_COMPONENT}(?:/{_COMPONENT})*")
-_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*"
+_HOST_PART = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9-]*[A-Za-z0-9])"
+_HOST = rf"{_HOST_PART}(?:\.{_HOST_PART})*"
 _REGISTRY = re.compile(rf"(?:{_HOST}|\[[0-9a-fA-F:]+\])(?::[0-9]+)?")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
+_HUB = ("docker.io", "index.docker.io")
 _LONGEST = 4096
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Image:
         return bool(self.tag) and self.tag == other.tag
 
 
+@lru_cache(maxsize=4096)
 def parse_image(text: str) -> Image | None:
     """Takes a reference apart; None where it is none (upper case in the repository, an empty part, …)."""
     if not 0 < len(text) <= _LONGEST:
@@ -60,11 +65,15 @@ def parse_image(text: str) -> Image | None:
     registry, repository = _split(path)
     if not _REGISTRY.fullmatch(registry) or not _REPOSITORY.fullmatch(repository):
         return None
+    if len(f"{registry}/{repository}") > _LONGEST_NAME:
+        return None
     return Image(registry, repository, tag, digest)
 
 
 def _split(path: str) -> tuple[str, str]:
     first, slash, rest = path.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost" or first != first.lower()):
-        return first, rest
-    return "docker.io", path if slash else f"library/{path}"
+        if first not in _HUB:
+            return first, rest
+        path = rest
+    return "docker.io", path if "/" in path else f"library/{path}"

@@ -12,6 +12,7 @@ from kymatui.domain.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.objects import LABEL_KYMA_NAME, Malformed, read_ref
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.remembering import Memory
 from kymatui.domain.shelves import Shelf, read_shelf
 from kymatui.domain.snapshots import FeedState, Object, Snapshot
 
@@ -71,12 +72,15 @@ class World:
         return () if known and self.readable(feed) else None
 
 
-def observe(snapshot: Snapshot, wanted_kyma: str = "") -> World:
+def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = None) -> World:
     """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
+    memory = memory or Memory()
+    workloads, definitions = snapshot.workloads, snapshot.definitions
     read = read_kyma(chosen) if (chosen := choose_kyma(snapshot.kymas, wanted_kyma)) is not None else None
     kyma = read if isinstance(read, Kyma) else None
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
-    shelf = read_shelf(snapshot.templates, snapshot.release_metas, namespace)
+    catalogs = (snapshot.templates, snapshot.release_metas)
+    shelf = memory.recall("shelf", catalogs, lambda: read_shelf(*catalogs, namespace), namespace)
     read_manifests = [read_manifest(raw) for raw in snapshot.manifests if _may_belong(raw, kyma)]
     manifests = [item for item in read_manifests if isinstance(item, Manifest)]
     bad = [item for item in (*map(_unusable, snapshot.kymas), *read_manifests) if isinstance(item, Malformed)]
@@ -86,9 +90,11 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "") -> World:
         shelf=shelf,
         manifests=_manifests_by_module(manifests, kyma),
         malformed=(*bad, *shelf.malformed),
-        workloads=_grouped(snapshot.workloads, _by_kind_and_name),
-        labelled=_grouped(snapshot.workloads, _by_module_labels),
-        definitions={key: raw for raw in snapshot.definitions for key in _defined(raw)},
+        workloads=memory.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),
+        labelled=memory.recall("labels", (workloads,), lambda: _grouped(workloads, _by_module_labels)),
+        definitions=memory.recall(
+            "definitions", (definitions,), lambda: {key: raw for raw in definitions for key in _defined(raw)}
+        ),
         resources=_module_resources(snapshot.module_resources),
     )
 
@@ -177,10 +183,10 @@ def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
 
 
 def _by_module_labels(raw: Object) -> Iterable[tuple[str, str]]:
-    labels = Reader(raw).child("metadata").labels("labels")
+    labels = Reader(raw).child("metadata").child("labels").raw
     for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
-        if labels.get(label):
-            yield label, labels[label]
+        if isinstance(value := labels.get(label), str):
+            yield label, value
 
 
 def _defined(raw: object) -> Iterable[tuple[str, str]]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from kymatui.domain.reading import type_word
 
@@ -92,6 +93,7 @@ def _shown(found: object) -> str:
     return str(found) if isinstance(found, int | float) else ""
 
 
+@lru_cache(maxsize=1024)
 def extended_steps(path: str) -> tuple[Step, ...] | None:
     """The steps of a path with brackets, or None where it cannot be read."""
     text = path.strip()

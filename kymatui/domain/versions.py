@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import total_ordering
+from dataclasses import dataclass, field
+from functools import lru_cache, total_ordering
 
-_SUFFIX = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+_PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no leading zero
+_SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 _LENIENT = re.compile(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
 _THREE = re.compile(rf"v?([0-9]{{1,19}})\.([0-9]{{1,19}})\.([0-9]{{1,19}}){_SUFFIX}")
 _LONGEST = 256
 
 # Semver 2.0: numbers sort before words, by value; words by ASCII. Compared as tuples.
 Identifier = tuple[int, int, str]
+
+
+Rank = tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]
 
 
 @total_ordering
@@ -31,23 +35,25 @@ class Version:
     minor: int
     patch: int
     prerelease: str = ""
+    rank: Rank = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        identifiers = tuple(map(_identifier, self.prerelease.split(".")))
+        object.__setattr__(self, "rank", (self.core, not self.prerelease, identifiers))
 
     @property
     def core(self) -> tuple[int, int, int]:
         """Major, minor, patch: all that the downgrade guard compares."""
         return (self.major, self.minor, self.patch)
 
-    def _key(self) -> tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]:
-        return (self.core, not self.prerelease, tuple(map(_identifier, self.prerelease.split("."))))
-
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Version) else NotImplemented
+        return self.rank == other.rank if isinstance(other, Version) else NotImplemented
 
     def __lt__(self, other: Version) -> bool:
-        return self._key() < other._key()
+        return self.rank < other.rank
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self.rank)
 
     def __str__(self) -> str:
         return self.text
@@ -67,6 +73,7 @@ def _version(pattern: re.Pattern[str], text: str) -> Version | None:
     return Version(text, major, minor, patch, match.group(4) or "")
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Version | None:
     """The version that lifecycle-manager reads in a text, or None."""
     return _version(_LENIENT, text)

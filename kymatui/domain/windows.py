@@ -110,8 +110,9 @@ def _list(value: object, what: str) -> list[Any]:
 
 
 def _get(raw: object, key: str) -> object:
-    entries = _object(raw, "the policy")
-    return entries.get(key, next((value for name, value in entries.items() if name.lower() == key.lower()), None))
+    """The value of a key in any case; the last of several, as in Go's decoder."""
+    found = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
+    return found[-1] if found else None
 
 
 def _rule(raw: object) -> PolicyRule:

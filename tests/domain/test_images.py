@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kymatui.domain.images import Image, parse_image
@@ -21,6 +21,7 @@ DIGEST = "sha256:" + "0123456789abcdef" * 4
         pytest.param("mgr:latest", Image("docker.io", "library/mgr", "latest", ""), id="a short name"),
         pytest.param("team/mgr", Image("docker.io", "team/mgr", "", ""), id="a name of the hub"),
         pytest.param("localhost/mgr:1", Image("localhost", "mgr", "1", ""), id="localhost is a registry"),
+        pytest.param("index.docker.io/mgr:1", Image("docker.io", "library/mgr", "1", ""), id="the hub's other name"),
         pytest.param("[::1]:5000/mgr:1", Image("[::1]:5000", "mgr", "1", ""), id="an IPv6 address"),
         pytest.param("a.b/c__d/e-f.g:v1", Image("a.b", "c__d/e-f.g", "v1", ""), id="separators"),
     ],
@@ -71,6 +72,7 @@ def test_comparing(one: str, other: str, same: bool, copy: bool) -> None:
     assert image(one).is_copy(image(other)) is copy
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="aZ0.:/@-_[] ", max_size=30))
 def test_any_text_is_a_reference_or_none(text: str) -> None:
     found = parse_image(text)

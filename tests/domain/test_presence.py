@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kymatui.domain.presence import Presence, Sight, Traces, presence
@@ -45,6 +45,7 @@ def test_presence(traces: Traces, found: Presence) -> None:
     assert presence(traces) is found
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Traces,

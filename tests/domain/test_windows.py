@@ -120,6 +120,13 @@ def test_a_policy_that_cannot_be_read(text: str) -> None:
     assert isinstance(read_policy(text), UnreadablePolicy)
 
 
+def test_of_two_spellings_of_a_key_the_last_counts() -> None:
+    monday, friday = weekly("Mon", "01:00:00Z", "05:00:00Z"), weekly("Fri", "01:00:00Z", "05:00:00Z")
+    found = next_window(policy(f'{{"default": {friday}, "DEFAULT": {monday}}}'), {}, at("2026-11-18T10:00"))
+    assert found is not None
+    assert found.begin == at("2026-11-23T01:00")
+
+
 def test_a_policy_without_windows_names_none() -> None:
     assert next_window(policy("{}"), {}, at("2026-11-18T10:00")) is None
 
