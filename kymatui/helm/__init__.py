@@ -1,1 +1,92 @@
-"""Helm charts rendered in pure Python, as Helm v4 renders them."""
+"""Helm charts rendered in pure Python, as Helm v4 renders them.
+
+    chart = load_chart("charts/web")                       # a directory or a .tgz; Chart.from_files for files in memory
+    values = merge_values(value_files=["prod.yaml"], set=["replicas=3"])
+    rendered = render(chart, values, release_name="web", namespace="shop")
+    for manifest in rendered.manifests:                    # in the order of installation
+        print(manifest.path, manifest.kind, manifest.content)
+
+load_yaml(text)                 the first document as Helm's YAML reader has it; numbers are floats (whole numbers from
+                                2**53 on are int, with the digits that Go prints)
+load_chart(path) -> Chart       Chart.from_files({path: text or bytes}), Chart.from_archive(bytes)
+merge_values(...) -> dict       what -f, --set, --set-string, --set-json, --set-file and --set-literal make together
+render(...) -> Rendered         .files .manifests .hooks .notes .crds .values
+Environment, Limits             clock, random bytes, `lookup`, names, and what a rendering may use at most
+HelmError                       everything that goes wrong, in Helm's words where Helm has them
+
+Nothing here writes a file, asks a network or runs a program. Charts, values and archives are taken for hostile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.errors import HelmError
+
+if TYPE_CHECKING:
+    from kymatui.helm.capabilities import DEFAULT_API_VERSIONS
+    from kymatui.helm.charts import Chart, load_archive, load_chart
+    from kymatui.helm.dependencies import check_dependencies
+    from kymatui.helm.language.environment import Environment, Limits
+    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, Manifest, sort_hooks
+    from kymatui.helm.rendering import CrdFile, Rendered, render
+    from kymatui.helm.values import merge_values
+    from kymatui.helm.yaml import dump_yaml
+    from kymatui.helm.yaml import load_as_json as load_yaml
+
+_HOMES: Final = {
+    "DEFAULT_API_VERSIONS": "capabilities",
+    "INSTALL_ORDER": "manifests",
+    "UNINSTALL_ORDER": "manifests",
+    "Chart": "charts",
+    "CrdFile": "rendering",
+    "Environment": "language.environment",
+    "Hook": "manifests",
+    "Limits": "language.environment",
+    "Manifest": "manifests",
+    "Rendered": "rendering",
+    "check_dependencies": "dependencies",
+    "dump_yaml": "yaml",
+    "load_archive": "charts",
+    "load_chart": "charts",
+    "load_yaml": "yaml",
+    "merge_values": "values",
+    "render": "rendering",
+    "sort_hooks": "manifests",
+}
+_NAMES: Final = {"load_yaml": "load_as_json"}
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are first used: whoever lists charts need not wait for the template language."""
+    from importlib import import_module
+
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{home}"), _NAMES.get(name, name))
+    globals()[name] = found
+    return found
+
+
+__all__ = [
+    "DEFAULT_API_VERSIONS",
+    "INSTALL_ORDER",
+    "UNINSTALL_ORDER",
+    "Chart",
+    "CrdFile",
+    "Environment",
+    "HelmError",
+    "Hook",
+    "Limits",
+    "Manifest",
+    "Rendered",
+    "check_dependencies",
+    "dump_yaml",
+    "load_archive",
+    "load_chart",
+    "load_yaml",
+    "merge_values",
+    "render",
+    "sort_hooks",
+]

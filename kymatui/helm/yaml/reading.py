@@ -71,6 +71,10 @@ class _EarlyEndError(Exception):
         self.value = value
 
 
+class _Never:
+    """The class of no value."""
+
+
 class _BadKey:
     """A key that has no JSON; it matters only when it is still there at the end."""
 
@@ -97,6 +101,11 @@ def load_yaml(text: str | bytes, *, strict: bool = False) -> Any:
     return _load(text, strict)[0]
 
 
+def load_exactly(text: str | bytes) -> Any:
+    """The same with whole numbers as int: go-yaml writes 20240101 into a string field otherwise than 20240101.0."""
+    return _load(text, strict=False, whole=True)[0]
+
+
 def load_as_json(text: str | bytes) -> Any:
     """The same as a JSON parser has it that reads what Go prints: whole numbers from 2**53 to 1e21 are int.
 
@@ -116,10 +125,10 @@ def _printed_digits(value: Any) -> Any:
     return value
 
 
-def _load(text: str | bytes, strict: bool) -> tuple[Any, bool]:
+def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any, bool]:
     data = to_bytes(text) if isinstance(text, str) else text
     for _ in range(_MAX_COLONS):
-        reader = _Reader(data, strict)
+        reader = _Reader(data, strict, whole=whole)
         try:
             value = reader.next_document()
         except _UnexpectedColonError as found:
@@ -139,7 +148,8 @@ def documents(text: str | bytes) -> Iterator[Any]:
 class _Reader:
     """One pass over the events of a text; no recursion, so that depth cannot hurt."""
 
-    def __init__(self, data: bytes, strict: bool) -> None:
+    def __init__(self, data: bytes, strict: bool, *, whole: bool = False) -> None:
+        self.whole: Any = _Never if whole else int
         self.data = data
         self.strict = strict
         self.odd = any(mark in data for mark in _ODD)
@@ -209,6 +219,7 @@ class _Reader:
         started = 0
         flow = False
         odd = self.odd
+        whole = self.whole
         while True:
             event = get_event()
             kind = type(event)
@@ -256,9 +267,9 @@ class _Reader:
                 value = self._alias(event)
                 from_alias = True
             if container is None:
-                return float(value) if value.__class__ is int else value
+                return float(value) if value.__class__ is whole else value
             if type(container) is list:
-                container.append(float(value) if value.__class__ is int else value)
+                container.append(float(value) if value.__class__ is whole else value)
             elif key is _NO_KEY:
                 key = (
                     value
@@ -273,7 +284,7 @@ class _Reader:
                     line = event.start_mark.line + 1
                     self.repeated.append(f'line {line}: key "{key}" already set in map')
                 else:
-                    container[key] = float(value) if value.__class__ is int else value
+                    container[key] = float(value) if value.__class__ is whole else value
                 key = _NO_KEY
 
     def _open(self, event: Any, depth: int) -> None:

@@ -1,0 +1,146 @@
+"""Packed charts: what a .tgz holds, read into memory within bounds; nothing is ever written.
+
+The checks are Helm's (names, sizes) and more: links that lead out, irregular files, more than one root, archives that
+grow out of proportion, and archives within archives share one budget.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import posixpath
+import re
+import struct
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.quoting import quote
+
+MIB: Final = 1 << 20
+MAX_CHART: Final = 100 * MIB
+MAX_FILE: Final = 5 * MIB
+MAX_ENTRIES: Final = 20_000
+MAX_RATIO: Final = 200
+"""How many bytes one packed byte may become, once more than FREE_SIZE have come out."""
+FREE_SIZE: Final = 8 * MIB
+
+_BOM: Final = b"\xef\xbb\xbf"
+_DRIVE: Final = re.compile(r"[a-zA-Z]:/")
+_BROKEN: Final = (
+    tarfile.TarError, EOFError, zlib.error, struct.error, ValueError, OverflowError, IndexError, KeyError, OSError,
+)  # fmt: skip
+
+
+class ChartFile(NamedTuple):
+    """A file of a chart: its path within the chart, with "/", and its bytes."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one chart with all that is packed within it may take."""
+
+    remaining: int = MAX_CHART
+    entries: int = MAX_ENTRIES
+    depth: int = 16
+
+    def take(self, size: int) -> None:
+        self.remaining -= size
+        self.entries -= 1
+        if self.remaining < 0:
+            raise HelmError(f"decompressed chart is larger than the maximum size {MAX_CHART}")
+        if self.entries < 0:
+            raise HelmError(f"chart has more than {MAX_ENTRIES} files")
+
+
+def is_gzip(data: bytes) -> bool:
+    return data.startswith(b"\x1f\x8b\x08")
+
+
+def read_archive(data: bytes, budget: Budget | None = None) -> list[ChartFile]:
+    """The files of a packed chart, their paths without its root folder. Raises HelmError."""
+    budget = budget or Budget()
+    if not is_gzip(data):
+        raise HelmError("gzip: invalid header", hint="A packed chart is a gzipped tar archive (.tgz).")
+    files: list[ChartFile] = []
+    roots: set[str] = set()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(_unpack(data, budget)), mode="r:") as tar:
+            for member in _members(tar):
+                _check_member(member, budget)
+                name, root = _path(member.name)
+                roots.add(root)
+                if len(roots) > 1:
+                    raise HelmError(f"chart archive has more than one root: {', '.join(map(quote, sorted(roots)))}")
+                stream = tar.extractfile(member) if member.isreg() else None
+                content = stream.read() if stream else b""
+                if len(content) != (member.size if member.isreg() else 0):
+                    raise HelmError("unexpected EOF")
+                budget.take(len(content))
+                files.append(ChartFile(name, content.removeprefix(_BOM)))
+    except _BROKEN as error:
+        raise HelmError(f"chart archive is damaged: {error}") from error
+    if not files:
+        raise HelmError("no files in chart archive")
+    return files
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    for member in tar:
+        if not member.isdir():
+            yield member
+
+
+def _unpack(data: bytes, budget: Budget) -> bytes:
+    """The tar within, as long as it keeps within bounds (its headers cost about as much as small files do)."""
+    limit = budget.remaining + 2048 * MAX_ENTRIES
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        while chunk := packed.read(MIB):
+            out.write(chunk)
+            size = out.tell()
+            if size > limit:
+                raise HelmError(f"decompressed chart is larger than the maximum size {MAX_CHART}")
+            if size > FREE_SIZE and size > MAX_RATIO * len(data):
+                raise HelmError(f"chart archive unpacks to more than {MAX_RATIO} times its size")
+    return out.getvalue()
+
+
+def _check_member(member: tarfile.TarInfo, budget: Budget) -> None:
+    if member.size > budget.remaining:
+        raise HelmError(f"decompressed chart is larger than the maximum size {MAX_CHART}")
+    if member.size > MAX_FILE:
+        raise HelmError(f"decompressed chart file {quote(member.name)} is larger than the maximum file size {MAX_FILE}")
+    if member.issym() or member.islnk():
+        target = member.linkname.replace("\\", "/")
+        base = posixpath.dirname(member.name) if member.issym() else ""
+        resolved = posixpath.normpath(posixpath.join(base, target))
+        if target.startswith("/") or _DRIVE.match(target) or resolved.split("/")[0] == "..":
+            raise HelmError(f"chart archive has a link that leads out of it: {quote(member.name)}")
+    elif not member.isreg():
+        raise HelmError(f"chart archive has an irregular file: {quote(member.name)}")
+
+
+def _path(name: str) -> tuple[str, str]:
+    """The path below the root, and the root, of an entry's name; Helm's refusals in Helm's words."""
+    delimiter = "\\" if "\\" in name else "/"
+    root, *rest = name.split(delimiter)
+    path = delimiter.join(rest).replace(delimiter, "/")
+    if name.startswith("/") or path.startswith("/"):
+        raise HelmError("chart illegally contains absolute paths")
+    path = posixpath.normpath(path) if path else "."
+    if path == ".":
+        raise HelmError(f"chart illegally contains content outside the base directory: {quote(name)}")
+    if path.startswith("..") or root == "..":
+        raise HelmError("chart illegally references parent directory")
+    if _DRIVE.match(path) or _DRIVE.match(name):
+        raise HelmError("chart contains illegally named files")
+    if root == "Chart.yaml":
+        raise HelmError("chart yaml not in base directory")
+    return path, root

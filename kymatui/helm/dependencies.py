@@ -1,0 +1,151 @@
+"""Which dependencies of a chart are in, under which name, and what their parents import from them.
+
+Helm's ProcessDependencies: aliases, version ranges, tags, conditions, then import-values from the leaves up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.charts import Chart
+from kymatui.helm.coalescing import Table, coalesce_tables, coalesce_values, merged_values
+from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.types import TypedMap
+from kymatui.helm.metadata import Dependency
+from kymatui.helm.semver import SemverError, parse_constraint, parse_version
+from kymatui.helm.trees import ChartNode
+from kymatui.helm.yaml.reading import copy_plain
+
+_NOTHING: Final = object()
+
+
+def is_compatible(constraint: str, version: str) -> bool:
+    """Whether a version is within a range; what is no version or no range never is."""
+    try:
+        return parse_constraint(constraint).check(parse_version(version))
+    except SemverError:
+        return False
+
+
+def process_dependencies(chart: Chart, values: Table) -> ChartNode:
+    """The tree of a chart for a rendering with these values. Raises HelmError."""
+    node = ChartNode.of(chart)
+    try:
+        _choose(node, values, "")
+        _import_values(node)
+    except HelmError as error:
+        raise HelmError(f"chart dependencies processing failed: {error}") from error
+    return node
+
+
+def check_dependencies(chart: Chart) -> None:
+    """helm's check before a command: all that Chart.yaml declares is in charts/. Raises HelmError."""
+    names = {child.name for child in chart.dependencies}
+    missing = [one.name for one in chart.metadata.dependencies or () if one.name not in names]
+    if missing:
+        raise HelmError(
+            f"found in Chart.yaml, but missing in charts/ directory: {', '.join(missing)}",
+            hint="Fetch the dependencies first, as `helm dependency update` does.",
+        )
+
+
+def _choose(node: ChartNode, values: Table, path: str) -> None:
+    wanted = node.metadata.dependencies
+    if wanted is None:
+        return
+    children = [child for child in node.dependencies if not any(_is_meant(child, one) for one in wanted)]
+    for one in wanted:
+        found = next((child for child in node.dependencies if _is_meant(child, one)), None)
+        if found is not None:
+            children.append(found.renamed(one.alias))
+        one.name = one.alias or one.name
+        one.enabled = True
+    node.adopt(children)
+    coalesced = coalesce_values(node, values)
+    _apply_tags(wanted, coalesced)
+    _apply_conditions(wanted, coalesced, path)
+    out = {one.name for one in wanted if not one.enabled}
+    kept = [child for child in children if child.name not in out]
+    for child in kept:
+        _choose(child, coalesced, f"{path}{child.name}.")
+    node.metadata.dependencies = [one for one in wanted if one.name not in out] or None
+    node.adopt(kept)
+
+
+def _is_meant(child: ChartNode, wanted: Dependency) -> bool:
+    return child.name == wanted.name and is_compatible(wanted.version, child.metadata.version)
+
+
+def _apply_tags(wanted: list[Dependency], values: Table) -> None:
+    tags = values.get("tags")
+    if not isinstance(tags, dict):
+        return
+    for one in wanted:
+        said = [tags[tag] for tag in one.tags if isinstance(tags.get(tag), bool)]
+        one.enabled = any(said) or not said
+
+
+def _apply_conditions(wanted: list[Dependency], values: Table, path: str) -> None:
+    for one in wanted:
+        for condition in one.condition.strip().split(","):
+            value = path_value(values, path + condition) if condition else _NOTHING
+            if isinstance(value, bool):
+                one.enabled = value
+                break
+
+
+def path_value(values: Table, path: str) -> Any:
+    """The value at a path with dots that is no table; a mark of its own where there is none."""
+    *above, key = path.split(".")
+    table = table_at(values, above)
+    if table is None or key not in table or isinstance(table[key], dict):
+        return _NOTHING
+    return table[key]
+
+
+def table_at(values: Table, path: list[str]) -> Table | None:
+    table: Any = values
+    for name in path:
+        table = table.get(name)
+        if not isinstance(table, dict):
+            return None
+    return table if isinstance(table, dict) else None
+
+
+def _import_values(node: ChartNode) -> None:
+    for child in node.dependencies:
+        _import_values(child)
+    wanted = node.metadata.dependencies
+    if wanted is None:
+        return
+    own = merged_values(node)
+    imported: Table = {}
+    for one in wanted:
+        rules = [rule for entry in one.import_values if (rule := _rule(entry)) is not None]
+        for source, place in rules:
+            table = table_at(own, [*one.name.split("."), *source.split(".")])
+            if table is not None:
+                coalesce_tables(imported, _at_path(place, table), merge=True)
+        one.import_values = [
+            TypedMap("map[string]string", {"child": source, "parent": place}) for source, place in rules
+        ]
+    # What is imported may hold parts of the chart's own values, and both are merged into each other.
+    node.values = coalesce_tables(copy_plain(own), imported, merge=True)
+
+
+def _rule(entry: Any) -> tuple[str, str] | None:
+    """The table of the child and the place in the parent that an entry of import-values means."""
+    if isinstance(entry, str):
+        return f"exports.{entry}", "."
+    if isinstance(entry, dict):
+        return format_value(entry.get("child")), format_value(entry.get("parent"))
+    return None
+
+
+def _at_path(path: str, table: Table) -> Table:
+    if path == ".":
+        return table
+    for name in reversed(path.split(".")):
+        table = {name: table}
+    return table

@@ -1,0 +1,204 @@
+"""Chart.yaml, requirements.yaml and their locks: what they say, and Helm's checks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.quoting import is_print, quote
+from kymatui.helm.semver import SemverError, parse_version
+from kymatui.helm.structs import anything, boolean, decode_yaml, mismatch, sequence, string_map, struct, text
+
+V1: Final = "v1"
+_ALIAS: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_SPACES: Final = frozenset("\t\n\v\f\r \x85\xa0")
+
+
+@dataclass(slots=True)
+class Maintainer:
+    name: str = ""
+    email: str = ""
+    url: str = ""
+
+
+@dataclass(slots=True)
+class Dependency:
+    """An entry of `dependencies`: which chart, which versions, and when it is in."""
+
+    name: str = ""
+    version: str = ""
+    repository: str = ""
+    condition: str = ""
+    tags: list[str] = field(default_factory=list)
+    enabled: bool = False
+    import_values: list[Any] = field(default_factory=list)
+    alias: str = ""
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Chart.yaml; the dependencies of a v1 chart come from requirements.yaml. None: no `dependencies` at all."""
+
+    name: str = ""
+    home: str = ""
+    sources: list[str] = field(default_factory=list)
+    version: str = ""
+    description: str = ""
+    keywords: list[str] = field(default_factory=list)
+    maintainers: list[Maintainer] = field(default_factory=list)
+    icon: str = ""
+    api_version: str = ""
+    condition: str = ""
+    tags: str = ""
+    app_version: str = ""
+    deprecated: bool = False
+    annotations: dict[str, str] | None = None
+    kube_version: str = ""
+    dependencies: list[Dependency] | None = None
+    type: str = ""
+
+    def copy(self) -> Metadata:
+        """A copy whose dependencies can be changed."""
+        if self.dependencies is None:
+            return replace(self)
+        return replace(self, dependencies=[copy(one) for one in self.dependencies])
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Chart.lock or requirements.lock: when it was made, of which requirements (a digest), and the versions chosen."""
+
+    generated: str
+    digest: str
+    dependencies: tuple[Dependency, ...]
+
+
+_NO_MAINTAINER: Final = Maintainer("\0")
+_NO_DEPENDENCY: Final = Dependency("\0")
+_MAINTAINER = struct("v2.Maintainer", {"name": text, "email": text, "url": text}, lambda found: Maintainer(**found))
+_STRINGS = sequence(text, "[]string", str)
+_DEPENDENCY = struct(
+    "v2.Dependency",
+    {
+        "name": text,
+        "version": text,
+        "repository": text,
+        "condition": text,
+        "tags": _STRINGS,
+        "enabled": boolean,
+        "import-values": sequence(anything, "[]interface {}", lambda: None),
+        "alias": text,
+    },
+    lambda found: Dependency(**{name.replace("-", "_"): part for name, part in found.items()}),
+)
+_DEPENDENCIES = sequence(_DEPENDENCY, "[]*v2.Dependency", lambda: _NO_DEPENDENCY)
+_FIELDS: Final = {
+    "name": text,
+    "home": text,
+    "sources": _STRINGS,
+    "version": text,
+    "description": text,
+    "keywords": _STRINGS,
+    "maintainers": sequence(_MAINTAINER, "[]*v2.Maintainer", lambda: _NO_MAINTAINER),
+    "icon": text,
+    "apiVersion": text,
+    "condition": text,
+    "tags": text,
+    "appVersion": text,
+    "deprecated": boolean,
+    "annotations": string_map,
+    "kubeVersion": text,
+    "dependencies": _DEPENDENCIES,
+    "type": text,
+}
+_METADATA = struct("v2.Metadata", _FIELDS, dict)
+
+
+def _generated(value: Any, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise mismatch(value, "time.Time", where)
+
+
+_LOCK = struct("v2.Lock", {"generated": _generated, "digest": text, "dependencies": _DEPENDENCIES}, dict)
+_NAMES: Final = {"apiVersion": "api_version", "appVersion": "app_version", "kubeVersion": "kube_version"}
+
+
+def read_into(metadata: Metadata, data: bytes) -> None:
+    """Chart.yaml (or requirements.yaml) over what is known already. Raises YamlError."""
+    for name, value in (decode_yaml(data, _METADATA) or {}).items():
+        setattr(metadata, _NAMES.get(name, name), value)
+
+
+def read_lock(data: bytes) -> Lock:
+    found = decode_yaml(data, _LOCK) or {}
+    return Lock(found.get("generated", ""), found.get("digest", ""), tuple(found.get("dependencies", ())))
+
+
+def check_metadata(metadata: Metadata) -> None:
+    """Helm's Metadata.Validate: cleans texts, refuses what is missing or not allowed."""
+    for name in ("name", "description", "home", "icon", "condition", "tags", "app_version", "kube_version"):
+        setattr(metadata, name, clean(getattr(metadata, name)))
+    metadata.sources = [clean(one) for one in metadata.sources]
+    metadata.keywords = [clean(one) for one in metadata.keywords]
+    if problem := _problem(metadata):
+        raise HelmError(f"validation: {problem}")
+    for maintainer in metadata.maintainers:
+        if maintainer is _NO_MAINTAINER:
+            raise HelmError("validation: maintainers must not contain empty or null nodes")
+        maintainer.name, maintainer.email = clean(maintainer.name), clean(maintainer.email)
+        maintainer.url = clean(maintainer.url)
+    _check_dependencies(metadata.dependencies or ())
+
+
+def _problem(metadata: Metadata) -> str:
+    name, version = metadata.name, metadata.version
+    if not metadata.api_version:
+        return "chart.metadata.apiVersion is required"
+    if not name:
+        return "chart.metadata.name is required"
+    if name in (".", ".."):
+        return f"chart.metadata.name {quote(name)} is not allowed"
+    if "/" in name:
+        return f"chart.metadata.name {quote(name)} is invalid"
+    if not version:
+        return "chart.metadata.version is required"
+    try:
+        parse_version(version)
+    except SemverError:
+        return f"chart.metadata.version {quote(version)} is invalid"
+    return (
+        ""
+        if metadata.type in ("", "application", "library")
+        else ("chart.metadata.type must be application or library")
+    )
+
+
+def _check_dependencies(dependencies: Iterable[Dependency]) -> None:
+    known: set[str] = set()
+    for one in dependencies:
+        if one is _NO_DEPENDENCY:
+            raise HelmError("validation: dependencies must not contain empty or null nodes")
+        one.name, one.version, one.repository = clean(one.name), clean(one.version), clean(one.repository)
+        one.condition, one.tags = clean(one.condition), [clean(tag) for tag in one.tags]
+        if one.alias and not _ALIAS.match(one.alias):
+            raise HelmError(f"validation: dependency {quote(one.name)} has disallowed characters in the alias")
+        key = one.alias or one.name
+        if key in known:
+            raise HelmError(f"validation: more than one dependency with name or alias {quote(key)}")
+        known.add(key)
+
+
+def clean(value: str) -> str:
+    """Spaces of all kinds become one kind; what cannot be printed goes."""
+    if value.isascii() and value.isprintable():
+        return value
+    return "".join(" " if _is_space(char) else char for char in value if _is_space(char) or is_print(char))
+
+
+def _is_space(char: str) -> bool:
+    return char in _SPACES or (char > "\xff" and char.isspace())

@@ -1,0 +1,90 @@
+"""What a schema refers to: all of it must be in the schema itself or among the metaschemas, for nothing is fetched.
+
+Helm's library loads references when it compiles a schema, whether values ever get there or not; so one that cannot be
+loaded is an error here before anything is validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+from urllib.parse import unquote, urldefrag, urljoin
+
+_BASE: Final = "file:///values.schema.json"
+_ONE: Final = frozenset(
+    {
+        "additionalItems", "additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then",
+        "unevaluatedItems", "unevaluatedProperties", "contentSchema",
+    }
+)  # fmt: skip
+_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+_NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+_HOLDERS: Final = frozenset({"definitions", "$defs"})
+
+
+def check_references(document: Any, is_known: Callable[[str], bool]) -> None:
+    """ValueError for a reference to something else than the document, its parts, a metaschema or a URN."""
+    bases = set(_bases(document))
+    seen: set[int] = set()
+    waiting: list[tuple[Any, str]] = [(document, _BASE)]
+    while waiting:
+        schema, base = waiting.pop()
+        if not isinstance(schema, dict) or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        base = _base_of(schema, base)
+        waiting.extend((part, base) for part in _parts(schema))
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            target = _resolve(document, urljoin(base, reference), base, bases, is_known)
+            waiting.append((target, base))
+
+
+def _resolve(document: Any, uri: str, base: str, bases: set[str], is_known: Callable[[str], bool]) -> Any:
+    place, fragment = urldefrag(uri)
+    if place.startswith("urn:") or is_known(place):
+        return None
+    if place not in bases:
+        raise ValueError(f'failing loading "{place}": kymatui fetches no schemas')
+    if fragment and not fragment.startswith("/"):
+        return None
+    if place != _base_of(document, _BASE):
+        return None
+    found = document
+    for token in unquote(fragment).split("/")[1:]:
+        token = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict) and token in found:
+            found = found[token]
+        elif isinstance(found, list) and token.isdecimal() and int(token) < len(found):
+            found = found[int(token)]
+        else:
+            raise ValueError(f'jsonpointer in "{uri}" not found')
+    return found
+
+
+def _base_of(schema: Any, base: str) -> str:
+    own = (schema.get("$id") or schema.get("id")) if isinstance(schema, dict) else None
+    return urldefrag(urljoin(base, own))[0] if isinstance(own, str) and not own.startswith("#") else base
+
+
+def _bases(document: Any) -> Iterator[str]:
+    """Every base that a part of the document declares."""
+    waiting: list[tuple[Any, str]] = [(document, _BASE)]
+    yield _BASE
+    while waiting:
+        schema, base = waiting.pop()
+        if not isinstance(schema, dict):
+            continue
+        base = _base_of(schema, base)
+        yield base
+        waiting.extend((part, base) for part in _parts(schema, _HOLDERS))
+
+
+def _parts(schema: dict[str, Any], holders: frozenset[str] = frozenset()) -> Iterator[Any]:
+    for word, value in schema.items():
+        if word in _ONE and isinstance(value, dict):
+            yield value
+        elif word in _SEVERAL and isinstance(value, list):
+            yield from value
+        elif (word in _NAMED or word in holders) and isinstance(value, dict):
+            yield from value.values()

@@ -1,0 +1,179 @@
+"""A chart and values become manifests, hooks and notes: helm install's way from values to what would be installed."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.capabilities import KUBE_VERSION, Capabilities
+from kymatui.helm.charts import Chart
+from kymatui.helm.coalescing import coalesce_values
+from kymatui.helm.dependencies import is_compatible, process_dependencies
+from kymatui.helm.functions import FUNCTIONS
+from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.language.environment import Environment
+from kymatui.helm.language.templates import TemplateSet
+from kymatui.helm.manifests import Hook, Manifest, sort_manifests
+from kymatui.helm.schemas import check_schemas
+from kymatui.helm.scoping import Scopes, scope_templates
+from kymatui.helm.trees import ChartNode
+
+NOTES: Final = "NOTES.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class CrdFile:
+    """A file below crds/: its path in what is rendered, and its text, which is no template."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a chart renders to.
+
+    files      {path of the template: text}, NOTES.txt and empty files included, partials not
+    manifests  what is installed, in that order
+    hooks      what runs at events, in the order of installation
+    notes      NOTES.txt
+    crds       files below crds/, of the chart and of its dependencies, where they were asked for
+    values     the values that the templates had, with those of all charts
+    """
+
+    files: dict[str, str]
+    manifests: list[Manifest]
+    hooks: list[Hook]
+    notes: str
+    crds: list[CrdFile] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def render(
+    chart: Chart,
+    values: Mapping[str, Any],
+    *,
+    release_name: str,
+    namespace: str,
+    is_upgrade: bool = False,
+    revision: int = 1,
+    kube_version: str = KUBE_VERSION,
+    api_versions: Iterable[str] = (),
+    include_crds: bool = False,
+    sub_notes: bool = False,
+    check_schema: bool = True,
+    environment: Environment | None = None,
+) -> Rendered:
+    """Renders a chart as Helm does for an installation (or an upgrade).
+
+    values        the user's (see merge_values); they stay as they are. Whole numbers of Python count as JSON's, that
+                  is as floats; Int64 stays what it is
+    api_versions  come on top of those that Helm knows by itself
+    environment   clock, random bytes, `lookup`, and the limits of the rendering
+
+    Raises HelmError, with Helm's words where Helm has them.
+    """
+    capabilities = Capabilities(kube_version, api_versions)
+    given = plain_values(values)
+    root = process_dependencies(chart, given)
+    coalesced = coalesce_values(root, given)
+    if check_schema:
+        check_schemas(root, coalesced)
+    _check_kube_version(chart, capabilities)
+    release = {
+        "Name": release_name,
+        "Namespace": namespace,
+        "IsUpgrade": is_upgrade,
+        "IsInstall": not is_upgrade,
+        "Revision": revision,
+        "Service": "Helm",
+    }
+    scopes = scope_templates(root, coalesced, release, capabilities)
+    files = _execute(scopes, environment or Environment())
+    notes = _take_notes(files, chart.name, sub_notes)
+    manifests, hooks = sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
+    crds = list(_crds(root)) if include_crds else []
+    return Rendered(files, manifests, hooks, notes, crds, coalesced)
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy whose whole numbers are floats, as in all values that come out of YAML or JSON."""
+    return {key: _plain(value) for key, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value.__class__ is int:
+        return float(value)
+    if value.__class__ is dict:
+        return {key: _plain(part) for key, part in value.items()}
+    if value.__class__ is list:
+        return [_plain(part) for part in value]
+    return value
+
+
+def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
+    wanted, version = chart.metadata.kube_version, capabilities.kube_version
+    if wanted and not is_compatible(wanted, str(version)):
+        raise HelmError(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version.version}")
+
+
+def _execute(scopes: Scopes, environment: Environment) -> dict[str, str]:
+    templates = _TEMPLATES.get(scopes.sources)
+    rendering = templates.start(environment)
+    files: dict[str, str] = {}
+    for path in templates.order:
+        if not path.rpartition("/")[2].startswith("_"):
+            files[path] = rendering.execute(path, scopes.enter(path))
+    return files
+
+
+def _take_notes(files: Mapping[str, str], name: str, sub_notes: bool) -> str:
+    own = f"{name}/templates/{NOTES}"
+    return "\n".join([files[path] for path in files if path.endswith(NOTES) and (sub_notes or path == own)])
+
+
+def _crds(node: ChartNode) -> Iterable[CrdFile]:
+    for name, data in node.chart.crd_files():
+        yield CrdFile(f"{node.path}/{name}", from_bytes(data))
+    for child in node.dependencies:
+        yield from _crds(child)
+
+
+class _TemplateCache:
+    """Parsed templates by the digest of their paths and texts, the last used ones."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._sets: OrderedDict[bytes, TemplateSet] = OrderedDict()
+
+    def get(self, sources: Mapping[str, bytes]) -> TemplateSet:
+        key = _digest(sources)
+        with self._lock:
+            found = self._sets.get(key)
+            if found is not None:
+                self._sets.move_to_end(key)
+                return found
+        made = TemplateSet.parse({path: from_bytes(data) for path, data in sources.items()}, FUNCTIONS)
+        with self._lock:
+            self._sets[key] = made
+            if len(self._sets) > self._size:
+                self._sets.popitem(last=False)
+        return made
+
+
+def _digest(sources: Mapping[str, bytes]) -> bytes:
+    hashed = hashlib.blake2b(digest_size=32)
+    for path in sorted(sources):
+        encoded = path.encode("utf-8", "surrogateescape")
+        hashed.update(b"%d:%b%d:" % (len(encoded), encoded, len(sources[path])))
+        hashed.update(sources[path])
+    return hashed.digest()
+
+
+_TEMPLATES: Final = _TemplateCache(32)

@@ -1,0 +1,192 @@
+"""What templates see as dot: .Values, .Chart, .Files, .Release, .Capabilities, .Template and .Subcharts."""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from typing import Any, ClassVar, Final
+
+from kymatui.helm.archives import ChartFile
+from kymatui.helm.globbing import file_glob
+from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.govalues.types import Function, TypedList, TypedMap, Uint8
+from kymatui.helm.metadata import Dependency, Maintainer, Metadata
+from kymatui.helm.trees import ChartNode
+from kymatui.helm.yaml import YamlError, dump_yaml
+
+VALUES: Final = "common.Values"
+
+
+def go_values(entries: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> TypedMap:
+    """A map of Helm's type Values."""
+    return TypedMap(VALUES, entries)
+
+
+class Files(TypedMap):
+    """.Files: bytes by path. Templates get a file's bytes as []byte only where they ask for one."""
+
+    __slots__ = ("_contents",)
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        super().__init__("engine.files", dict.fromkeys(contents))
+        self._contents = dict(contents)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._contents,))
+
+    def __getitem__(self, name: str) -> TypedList:
+        return _byte_slice(self._contents[name])
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self._contents else default
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        return dict(self._pairs()).items()
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        return dict(self._pairs()).values()
+
+    def _pairs(self) -> Iterator[tuple[str, TypedList]]:
+        return ((name, _byte_slice(data)) for name, data in self._contents.items())
+
+    def get_bytes(self, name: str) -> TypedList:
+        return _byte_slice(self._contents.get(name, b""))
+
+    def get_text(self, name: str) -> str:
+        return from_bytes(self._contents.get(name, b""))
+
+    def glob(self, pattern: str) -> Files:
+        chosen = file_glob(pattern)
+        return Files({name: data for name, data in self._contents.items() if chosen.matches(name)})
+
+    def as_config(self) -> str:
+        return _as_yaml({posixpath.basename(name): from_bytes(data) for name, data in self._contents.items()})
+
+    def as_secrets(self) -> str:
+        encoded = {name: base64.b64encode(data).decode() for name, data in self._contents.items()}
+        return _as_yaml({posixpath.basename(name): text for name, text in encoded.items()})
+
+    def lines(self, name: str) -> TypedList:
+        data = self._contents.get(name)
+        if not data:
+            return TypedList("[]string", [] if data is None else [""])
+        return TypedList("[]string", from_bytes(data).removesuffix("\n").split("\n"))
+
+    go_methods: ClassVar[Mapping[str, Function]] = {
+        "Get": Function("Get", ("string",), False, get_text),
+        "GetBytes": Function("GetBytes", ("string",), False, get_bytes),
+        "Glob": Function("Glob", ("string",), False, glob),
+        "AsConfig": Function("AsConfig", (), False, as_config),
+        "AsSecrets": Function("AsSecrets", (), False, as_secrets),
+        "Lines": Function("Lines", ("string",), False, lines),
+    }
+
+
+def _byte_slice(data: bytes) -> TypedList:
+    return TypedList("[]uint8", map(Uint8, data))
+
+
+def _as_yaml(entries: dict[str, str]) -> str:
+    try:
+        return dump_yaml(entries).removesuffix("\n")
+    except YamlError:
+        return ""
+
+
+def files_of(files: Iterable[ChartFile]) -> Files:
+    return Files(dict(files))
+
+
+def chart_map(metadata: Metadata, *, is_root: bool) -> dict[str, Any]:
+    """.Chart: Chart.yaml under the names that its fields have in Go."""
+    annotations = metadata.annotations
+    return {
+        "Name": metadata.name,
+        "Home": metadata.home,
+        "Sources": list(metadata.sources),
+        "Version": metadata.version,
+        "Description": metadata.description,
+        "Keywords": list(metadata.keywords),
+        "Maintainers": [_maintainer_map(one) for one in metadata.maintainers],
+        "Icon": metadata.icon,
+        "APIVersion": metadata.api_version,
+        "Condition": metadata.condition,
+        "Tags": metadata.tags,
+        "AppVersion": metadata.app_version,
+        "Deprecated": metadata.deprecated,
+        "Annotations": TypedMap("map[string]string", annotations or {}, is_nil=annotations is None),
+        "KubeVersion": metadata.kube_version,
+        "Dependencies": [_dependency_map(one) for one in metadata.dependencies or ()],
+        "Type": metadata.type,
+        "IsRoot": is_root,
+    }
+
+
+def _maintainer_map(one: Maintainer) -> dict[str, Any]:
+    return {"Name": one.name, "Email": one.email, "URL": one.url}
+
+
+def _dependency_map(one: Dependency) -> dict[str, Any]:
+    return {
+        "Name": one.name,
+        "Version": one.version,
+        "Repository": one.repository,
+        "Condition": one.condition,
+        "Tags": list(one.tags),
+        "Enabled": one.enabled,
+        "ImportValues": list(one.import_values),
+        "Alias": one.alias,
+    }
+
+
+def scope_templates(root: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any) -> Scopes:
+    """Dot for every chart of the tree, and the templates with the chart that each belongs to."""
+    scopes = Scopes()
+    scopes.add(root, go_values(values), release, capabilities)
+    return scopes
+
+
+class Scopes:
+    """All templates of a tree: {path: text}, and the dot and the folder that each is executed with."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, bytes] = {}
+        self.places: dict[str, tuple[dict[str, Any], str]] = {}
+
+    def add(
+        self, node: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any
+    ) -> dict[str, Any]:
+        subcharts: dict[str, Any] = {}
+        dot: dict[str, Any] = {
+            "Chart": chart_map(node.metadata, is_root=node.is_root),
+            "Files": files_of(node.chart.files),
+            "Release": release,
+            "Capabilities": capabilities,
+            "Values": values,
+            "Subcharts": subcharts,
+        }
+        for child in node.dependencies:
+            # The very map that the parent has: what a template changes in it, both see.
+            below = values.get(child.name)
+            inner = below if isinstance(below, dict) else go_values()
+            subcharts[child.name] = self.add(child, inner, release, capabilities)
+        self.add_templates(node, dot)
+        return dot
+
+    def add_templates(self, node: ChartNode, dot: dict[str, Any]) -> None:
+        path = node.path
+        folder = posixpath.normpath(f"{path}/templates")
+        library = node.chart.is_library
+        for name, data in node.chart.templates:
+            if library and not posixpath.basename(name).startswith("_"):
+                continue
+            place = posixpath.normpath(f"{path}/{name}")
+            self.sources[place] = data
+            self.places[place] = (dot, folder)
+
+    def enter(self, place: str) -> dict[str, Any]:
+        """Dot of a template, .Template included."""
+        dot, folder = self.places[place]
+        dot["Template"] = go_values({"Name": place, "BasePath": folder})
+        return dot

@@ -1,0 +1,341 @@
+"""The lines of --set and its kin: Helm's strvals, character by character.
+
+    a.b=1,c={x,y},d[0].e=z,f\\.g=h
+
+The four kinds differ in what a value is: typed (true, null, whole numbers), a string, JSON, a file's content, or
+everything to the end of the line as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.types import Int64, go_type
+
+MAX_INDEX: Final = 65536
+MAX_NESTING: Final = 30
+
+Values = dict[str, Any]
+Convert = Callable[[str], Any]
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+_INDEX: Final = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
+_WORDS: Final = {"true": True, "false": False, "null": None}
+
+
+class _EndError(Exception):
+    """The line is at its end (Go's io.EOF)."""
+
+
+class _NotListError(Exception):
+    """What comes is no list in braces."""
+
+
+class SetError(HelmError):
+    """A line of --set that Helm does not take."""
+
+
+def set_values(target: Values, line: str) -> None:
+    """--set: words and whole numbers have their types. Raises SetError."""
+    _parse(_Parser(line, _typed), target, "--set")
+
+
+def set_strings(target: Values, line: str) -> None:
+    """--set-string: every value is a string. Raises SetError."""
+    _parse(_Parser(line, str), target, "--set-string")
+
+
+def set_files(target: Values, line: str, read: Callable[[str], str]) -> None:
+    """--set-file: every value is the content of the file that is named. Raises HelmError."""
+    _parse(_Parser(line, read), target, "--set-file")
+
+
+def set_literal(target: Values, line: str) -> None:
+    """--set-literal: the value is the rest of the line. Raises SetError."""
+    _parse(_LiteralParser(line, str), target, "--set-literal")
+
+
+def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values]) -> Values:
+    """--set-json: an object that goes over everything, or name=JSON. Raises SetError."""
+    stripped = line.strip()
+    if stripped.startswith("{"):
+        try:
+            value = loads(stripped)
+        except ValueError as error:
+            raise SetError(f"failed parsing --set-json data JSON: {line}") from error
+        return merge(base, value)
+    try:
+        _parse(_JsonParser(line, str), base, "--set-json")
+    except SetError as error:
+        raise SetError(f"failed parsing --set-json data {line}") from error
+    return base
+
+
+def loads(text: str) -> Any:
+    """JSON as Go reads it: all numbers are floats, and there are no NaN and no infinities."""
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError("exceeded max depth") from error
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"invalid character {text[0]!r} looking for beginning of value")
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+
+
+def _typed(text: str) -> Any:
+    folded = text.casefold()
+    if folded in _WORDS:
+        return _WORDS[folded]
+    if text == "0":
+        return Int64(0)
+    if _WHOLE.match(text) and text[0] != "0" and len(text) <= 20:
+        number = int(text)
+        if -(1 << 63) <= number < 1 << 63:
+            return Int64(number)
+    return text
+
+
+def _parse(parser: _Parser, target: Values, flag: str) -> None:
+    try:
+        while True:
+            parser.key(target, 0)
+    except _EndError:
+        return
+    except SetError as error:
+        raise SetError(f"failed parsing {flag} data: {error}") from error
+
+
+def _as(kind: type, value: Any, name: str) -> Any:
+    """Go's type assertion; it panics, and the parser says so."""
+    if isinstance(value, kind):
+        return value
+    found = "nil" if value is None else go_type(value)
+    raise SetError(f"unable to parse key: interface conversion: interface {{}} is {found}, not {name}")
+
+
+def _put(target: Values, key: str, value: Any) -> None:
+    if key:
+        target[key] = value
+
+
+def _put_at(items: list[Any], index: int, value: Any) -> list[Any]:
+    if index > MAX_INDEX:
+        raise SetError(f"index of {index} is greater than maximum supported index of {MAX_INDEX}")
+    items = items + [None] * (index + 1 - len(items))
+    items[index] = value
+    return items
+
+
+class _Parser:
+    """One pass over a line; names that stop at `=`, `[`, `,` and `.`, with backslashes before what is meant."""
+
+    key_stops: frozenset[str] = frozenset("=[,.")
+    escapes = True
+
+    def __init__(self, line: str, convert: Convert) -> None:
+        self.line = line
+        self.at = 0
+        self.convert = convert
+
+    def until(self, stops: frozenset[str]) -> tuple[str, str]:
+        """The characters before the next stop, and the stop; "" at the end of the line."""
+        found: list[str] = []
+        line = self.line
+        while self.at < len(line):
+            char = line[self.at]
+            self.at += 1
+            if char in stops:
+                return "".join(found), char
+            if char == "\\" and self.escapes:
+                if self.at >= len(line):
+                    break
+                char = line[self.at]
+                self.at += 1
+            found.append(char)
+        return "".join(found), ""
+
+    def key(self, target: Values, nesting: int) -> None:
+        name, stop = self.until(self.key_stops)
+        if not stop:
+            if name:
+                raise SetError(f"key {quote(name)} has no value")
+            raise _EndError
+        if stop == "[":
+            self.indexed(target, name, nesting)
+        elif stop == "=":
+            self.assign(target, name)
+        elif stop == ",":
+            _put(target, name, "")
+            raise SetError(f"key {quote(name)} has no value (cannot end with ,)")
+        else:
+            self.nested(target, name, nesting + 1)
+
+    def indexed(self, target: Values, name: str, nesting: int) -> None:
+        index = self.index()
+        items = _as(list, target[name], "[]interface {}") if name in target else []
+        filled, failure = self.item(items, index, nesting)
+        _put(target, name, filled)
+        if failure is not None:
+            raise failure
+
+    def nested(self, target: Values, name: str, nesting: int) -> None:
+        if nesting > MAX_NESTING:
+            raise SetError(f"value name nested level is greater than maximum supported nested level of {MAX_NESTING}")
+        inner = _as(dict, target[name], "map[string]interface {}") if name in target else {}
+        try:
+            self.key(inner, nesting)
+        except (_EndError, SetError):
+            if inner:
+                _put(target, name, inner)
+            raise
+        if not inner:
+            raise SetError(f"key map {quote(name)} has no value")
+        _put(target, name, inner)
+
+    def assign(self, target: Values, name: str) -> None:
+        try:
+            _put(target, name, self.list_value())
+        except _EndError:
+            _put(target, name, "")
+            raise
+        except _NotListError:
+            _put(target, name, self.convert(self.until(_COMMA)[0]))
+
+    def list_value(self) -> list[Any]:
+        """A list in braces; a comma after it is part of it."""
+        if self.at >= len(self.line):
+            raise _EndError
+        if self.line[self.at] != "{":
+            raise _NotListError
+        self.at += 1
+        items: list[Any] = []
+        while True:
+            text, stop = self.until(_LIST_STOPS)
+            if not stop:
+                raise SetError("list must terminate with '}'")
+            items.append(self.convert(text))
+            if stop == "}":
+                self.at += self.line[self.at : self.at + 1] == ","
+                return items
+
+    def index(self) -> int:
+        text, stop = self.until(_BRACKET)
+        if not stop:
+            raise SetError("error parsing index: EOF") if self.strict_end else _EndError
+        if not _INDEX.match(text):
+            raise SetError(f"error parsing index: strconv.Atoi: parsing {quote(text)}: invalid syntax")
+        if len(text) > 19:
+            raise SetError(f"error parsing index: strconv.Atoi: parsing {quote(text)}: value out of range")
+        return int(text)
+
+    strict_end = False
+
+    def item(self, items: list[Any], index: int, nesting: int) -> tuple[list[Any], Exception | None]:
+        """The list with what stands behind its index put in; a failure comes with the list as far as it got."""
+        try:
+            return self.filled(items, index, nesting), None
+        except (_EndError, SetError) as failure:
+            return items, failure
+
+    def filled(self, items: list[Any], index: int, nesting: int) -> list[Any]:
+        if index < 0:
+            raise SetError(f"negative {index} index not allowed")
+        text, stop = self.until(_ITEM_STOPS)
+        if text:
+            runes = " ".join(f"'{char}'" for char in text)
+            raise SetError(f"unexpected data at end of array index: [{runes}]")
+        if not stop:
+            raise _EndError
+        if stop == "=":
+            return _put_at(items, index, self.item_value())
+        if stop == "[":
+            return self.deeper(items, index, nesting)
+        inner: Values = {}
+        if len(items) > index:
+            if not isinstance(items[index], dict):
+                items[index] = {}
+            inner = items[index]
+        self.key(inner, nesting)
+        return _put_at(items, index, inner)
+
+    def deeper(self, items: list[Any], index: int, nesting: int) -> list[Any]:
+        following = self.index()
+        below: list[Any] = []
+        if len(items) > index and items[index] is not None:
+            below = _as(list, items[index], "[]interface {}")
+        return _put_at(items, index, self.filled(below, following, nesting))
+
+    def item_value(self) -> Any:
+        try:
+            return self.list_value()
+        except _EndError:
+            return ""
+        except _NotListError:
+            return self.convert(self.until(_COMMA)[0])
+
+
+class _JsonParser(_Parser):
+    """name=JSON,name=JSON; an empty value is null."""
+
+    def assign(self, target: Values, name: str) -> None:
+        _put(target, name, self.item_value())
+
+    def item_value(self) -> Any:
+        if self.empty():
+            return None
+        try:
+            value, end = _DECODER.raw_decode(self.line, self.at)
+        except (ValueError, RecursionError) as error:
+            raise SetError(str(error)) from error
+        self.at = end
+        self.empty()
+        return value
+
+    def empty(self) -> bool:
+        """Skips spaces and one comma; whether nothing else was there."""
+        while self.at < len(self.line):
+            char = self.line[self.at]
+            if char == ",":
+                self.at += 1
+                return True
+            if not char.isspace():
+                return False
+            self.at += 1
+        return True
+
+
+class _LiteralParser(_Parser):
+    """Names without escapes; the value is all the rest."""
+
+    key_stops = frozenset("=[.")
+    escapes = False
+
+    def assign(self, target: Values, name: str) -> None:
+        _put(target, name, self.item_value())
+
+    def item_value(self) -> str:
+        rest = self.line[self.at :]
+        self.at = len(self.line)
+        return rest
+
+
+_COMMA: Final = frozenset(",")
+_LIST_STOPS: Final = frozenset(",}")
+_BRACKET: Final = frozenset("]")
+_ITEM_STOPS: Final = frozenset("[.=")

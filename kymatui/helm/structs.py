@@ -1,0 +1,105 @@
+"""JSON objects as fields of Go structs, with the coercions and the refusals of sigs.k8s.io/yaml and encoding/json.
+
+Numbers and booleans of the YAML go into string fields as text; names of fields match without regard to case; what does
+not fit is an error in Go's words. `None` leaves a field as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.yaml import YamlError, load_exactly
+
+Decoder = Callable[[Any, str], Any]
+"""Takes a value that is not None, and the name of the field for errors ("Metadata.name" or "" at the root)."""
+
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "bool"),
+    (str, "string"),
+    (int, "number"),
+    (float, "number"),
+    (list, "array"),
+    (dict, "object"),
+)
+
+
+def decode_yaml(text: str | bytes, decoder: Decoder) -> Any:
+    """yaml.Unmarshal into a Go type; None for an empty document. Raises YamlError."""
+    value = load_exactly(text)
+    return None if value is None else decoder(value, "")
+
+
+def mismatch(value: Any, go_type: str, field: str) -> YamlError:
+    kind = next((name for cls, name in _KINDS if isinstance(value, cls)), "value")
+    where = f"Go struct field {field}" if field else "Go value"
+    return YamlError(
+        f"error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into {where} of type {go_type}"
+    )
+
+
+def text(value: Any, field: str) -> str:
+    """A string field: numbers and booleans become text, as Go prints them (floats with 32 bits)."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return format_float(value, "g", -1, 32)
+    raise mismatch(value, "string", field)
+
+
+def boolean(value: Any, field: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise mismatch(value, "bool", field)
+
+
+def anything(value: Any, _field: str) -> Any:
+    """An interface{}: whole numbers are floats."""
+    if isinstance(value, dict):
+        return {key: anything(part, "") for key, part in value.items()}
+    if isinstance(value, list):
+        return [anything(part, "") for part in value]
+    return float(value) if type(value) is int else value
+
+
+def sequence(item: Decoder, go_type: str, empty: Callable[[], Any]) -> Decoder:
+    """A slice; `empty` makes what stands for null in it."""
+
+    def decode(value: Any, field: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise mismatch(value, go_type, field)
+        return [empty() if part is None else item(part, field) for part in value]
+
+    return decode
+
+
+def string_map(value: Any, field: str) -> dict[str, str]:
+    """A map[string]string."""
+    if not isinstance(value, dict):
+        raise mismatch(value, "map[string]string", field)
+    return {key: "" if part is None else text(part, field) for key, part in value.items()}
+
+
+def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, Any]], Any]) -> Decoder:
+    """A struct: {JSON name: decoder}; `make` builds it from what was there. `name` is "chart.Metadata", say."""
+    folded = {field.lower(): field for field in fields}
+    short = name.rpartition(".")[2]
+
+    def decode(value: Any, field: str) -> Any:
+        if not isinstance(value, dict):
+            raise mismatch(value, name, field)
+        found: dict[str, Any] = {}
+        for key in sorted(value):
+            known = key if key in fields else folded.get(key.lower())
+            if known is None or value[key] is None:
+                continue
+            where = f"{field}.{known}" if field else f"{short}.{known}"
+            found[known] = fields[known](value[key], where)
+        return make(found)
+
+    return decode

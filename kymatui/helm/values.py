@@ -1,0 +1,111 @@
+"""Values: files of one or several documents, and how later ones go over earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm import setting
+from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.structs import mismatch
+from kymatui.helm.yaml import YamlError, load_yaml
+
+_SEPARATOR: Final = b"---"
+
+
+def load_mapping(text: str | bytes) -> dict[str, Any]:
+    """yaml.Unmarshal into a map[string]interface {}; nothing is {}. Raises YamlError."""
+    value = load_yaml(text)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise mismatch(value, "map[string]interface {}", "")
+    return value
+
+
+def load_values(data: bytes) -> dict[str, Any]:
+    """A values file: its documents, later ones over earlier ones. Raises YamlError."""
+    values: dict[str, Any] = {}
+    for document in split_documents(data):
+        try:
+            values = merge_maps(values, load_mapping(document))
+        except YamlError as error:
+            raise YamlError(f"cannot unmarshal yaml document: {error}") from error
+    return values
+
+
+def split_documents(data: bytes) -> list[bytes]:
+    """The documents of a file as k8s.io/apimachinery's YAMLReader cuts them: at lines that begin with `---`."""
+    if b"\n---" not in data and not data.startswith(_SEPARATOR):
+        return [data] if data else []
+    documents: list[bytes] = []
+    lines: list[bytes] = []
+    for line in data.removesuffix(b"\n").split(b"\n"):
+        if line.startswith(_SEPARATOR):
+            rest = line[len(_SEPARATOR) :].strip()
+            if rest and not rest.startswith(b"#"):
+                shown = from_bytes(rest)
+                raise YamlError(f"error reading yaml document: invalid Yaml document separator: {shown}")
+            if lines:
+                documents.append(b"\n".join([*lines, b""]))
+                lines = []
+                continue
+        lines.append(line.removesuffix(b"\r"))
+    if lines:
+        documents.append(b"\n".join([*lines, b""]))
+    return documents
+
+
+def merge_maps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """A map with what both have; maps are merged, of everything else the second counts."""
+    out = dict(first)
+    for key, value in second.items():
+        before = out.get(key)
+        out[key] = merge_maps(before, value) if isinstance(value, dict) and isinstance(before, dict) else value
+    return out
+
+
+def merge_values(
+    value_files: Iterable[str | Path] = (),
+    set: Iterable[str] = (),
+    set_string: Iterable[str] = (),
+    set_json: Iterable[str] = (),
+    set_literal: Iterable[str] = (),
+    set_file: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The values of helm's flags -f, --set-json, --set, --set-string, --set-file and --set-literal, in that order.
+
+    Whole numbers of --set are Int64, all other numbers float, as Go has them. Raises HelmError.
+    """
+    base: dict[str, Any] = {}
+    for path in value_files:
+        base = merge_maps(base, _read_values(path))
+    for line in set_json:
+        base = setting.set_json(base, line, merge_maps)
+    for line in set:
+        setting.set_values(base, line)
+    for line in set_string:
+        setting.set_strings(base, line)
+    for line in set_file:
+        setting.set_files(base, line, _read_text)
+    for line in set_literal:
+        setting.set_literal(base, line)
+    return base
+
+
+def _read_values(path: str | Path) -> dict[str, Any]:
+    try:
+        return load_values(Path(path).read_bytes())
+    except OSError as error:
+        raise HelmError(f"cannot read values file {path}: {error.strerror or error}") from error
+    except YamlError as error:
+        raise HelmError(f"failed to parse {path}: {error}") from error
+
+
+def _read_text(path: str) -> str:
+    try:
+        return from_bytes(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise HelmError(f"open {path}: {getattr(error, 'strerror', None) or error}") from error
