@@ -11,7 +11,7 @@ from kymatui.helm.govalues.naming import can_be_nil, elem_type, key_type, type_k
 from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.printing import sprint, sprintln
 from kymatui.helm.govalues.quoting import is_print
-from kymatui.helm.govalues.text import byte_length, from_bytes, join_bounded, normalize, to_bytes
+from kymatui.helm.govalues.text import byte_length, check_size, from_bytes, join_bounded, normalize, to_bytes
 from kymatui.helm.govalues.types import (
     ANY,
     INVALID,
@@ -170,11 +170,16 @@ def _joined(values: tuple[Any, ...]) -> str:
     return sprint(*["<no value>" if value is None else value for value in values])
 
 
-_HTML: Final = str.maketrans({'"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "\0": "\ufffd"})
+# The ampersand comes first: the others bring one.
+_HTML: Final = (("&", "&amp;"), ('"', "&#34;"), ("'", "&#39;"), ("<", "&lt;"), (">", "&gt;"), ("\0", "\ufffd"))
 
 
 def escape_html(*values: Any) -> str:
-    return join_bounded([_joined(values).translate(_HTML)])
+    text = _joined(values)
+    for plain, escaped in _HTML:
+        check_size(len(text) + text.count(plain) * (len(escaped) - 1))
+        text = text.replace(plain, escaped)
+    return text
 
 
 _JS: Final = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}

@@ -18,7 +18,7 @@ from typing import Final
 from kymatui.helm.govalues.naming import can_be_nil, type_kind
 from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
 from kymatui.helm.language.builtins import BUILTINS
-from kymatui.helm.language.emitting import Emitter, Origin, TooDeepError
+from kymatui.helm.language.emitting import Emitter, Origin
 from kymatui.helm.language.nodes import (
     Action,
     Block,
@@ -38,10 +38,8 @@ from kymatui.helm.language.nodes import (
     String,
     Text,
     Variable,
-    is_empty,
 )
 from kymatui.helm.language.numbers import ideal
-from kymatui.helm.language.parsing import ParseError, parse
 
 SCOPED: Final = frozenset({"include", "tpl"})
 """Functions that take the scope as their first argument."""
@@ -55,15 +53,6 @@ _RESULTS: Final = {
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "not"), "bool"),
     "len": "int",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A compiled file: `names` maps each template that it defines to its function in `code`."""
-
-    code: CodeType
-    names: Mapping[str, str]
-    empty: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +83,11 @@ class Local:
     skippable: bool = False
 
 
-def compile_source(name: str, source: str, functions: Mapping[str, Function]) -> tuple[Code, Emitter]:
-    """Parses and compiles one file; ParseError has text/template's text."""
-    try:
-        trees = parse(name, source, functions)
-        return compile_trees(name, trees, functions)
-    except (TooDeepError, RecursionError, MemoryError):
-        raise ParseError(f"template: {name}:1: blocks or expressions are nested too deeply") from None
-
-
-def compile_trees(name: str, trees: Mapping[str, Block], functions: Mapping[str, Function]) -> tuple[Code, Emitter]:
-    """Compiles the trees of one file."""
+def compile_template(name: str, tree: Block, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
+    """Compiles a template into code that defines the function `t`, and what stands behind each of its lines."""
     emitter = Emitter()
-    names = {}
-    for number, (template, tree) in enumerate(trees.items()):
-        names[template] = f"t{number}"
-        _Compiler(emitter, functions).template(f"t{number}", template, tree)
-    code = compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True)
-    return Code(code, names, frozenset(template for template, tree in trees.items() if is_empty(tree))), emitter
+    _Compiler(emitter, functions).template(tree)
+    return compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True), emitter
 
 
 class _Compiler:
@@ -128,18 +104,18 @@ class _Compiler:
         self.circuits = 0
         self.returned = ""
 
-    def template(self, function: str, name: str, tree: Block) -> None:
+    def template(self, tree: Block) -> None:
         self.out.lines, self.out.indent = [], 2
         self.locals = [Local("$", "dot")]
         self.block(tree)
         body = self.out.lines or [("  pass", None)]
         self.out.finish(
             [
-                (f"def {function}(R, w, dot):", None),
+                ("def t(R, w, dot):", None),
                 (" try:", None),
                 *body,
                 (" except FAULTS as error:", None),
-                (f"  raise FAULT(UNIT, {name!r}, error)", None),
+                ("  raise FAULT(TEMPLATE, error)", None),
             ]
         )
 

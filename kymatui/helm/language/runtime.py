@@ -22,6 +22,7 @@ from kymatui.helm.govalues.types import (
     go_type,
 )
 from kymatui.helm.language.faults import EvalError, ExecError
+from kymatui.helm.language.nodes import Node
 from kymatui.helm.language.zeros import typed, zero
 
 CHUNK: Final = 4096
@@ -224,32 +225,37 @@ def printed(value: Any) -> str:
     return format_value(value) if by_address is None else str(by_address(value))
 
 
-def fault(unit: Unit, template: str, error: Exception) -> NoReturn:
+class Failing(Protocol):
+    """A compiled template, as errors need it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> Placing: ...
+
+    def node(self, error: Exception) -> tuple[Node, str]: ...
+
+
+class Placing(Protocol):
+    """A file, as errors need it."""
+
+    def place(self, position: int) -> str: ...
+
+
+def fault(template: Failing, error: Exception) -> NoReturn:
     """Raises Go's error for what failed in a line of a compiled template."""
-    origin, local_values = unit.origin(error)
-    node = origin.node if not isinstance(origin.node, str) else unit.nodes[local_values[origin.node]]
-    where = f"template: {unit.place(node.position)}: executing {quote(template)} at <{node.text()}>: "
+    node, called = template.node(error)
+    place = template.unit.place(node.position)
+    where = f"template: {place}: executing {quote(template.name)} at <{node.text()}>: "
     if isinstance(error, EvalError):
         raise ExecError(where + str(error)) from None
     if isinstance(error, UnboundLocalError):
         raise ExecError(f"{where}undefined variable: {node.text().partition('.')[0]}") from None
-    if not origin.called:
-        if isinstance(error, ExecError):
-            raise error
-        raise ExecError(where + str(error)) from None
-    cause = error if isinstance(error, FunctionError) else FunctionError(str(error))
-    raise ExecError(f"{where}error calling {origin.called}: ", cause) from None
-
-
-class Unit(Protocol):
-    """A compiled file, as errors need it."""
-
-    @property
-    def nodes(self) -> Sequence[Any]: ...
-
-    def origin(self, error: Exception) -> tuple[Any, dict[str, Any]]: ...
-
-    def place(self, position: int) -> str: ...
+    if called and isinstance(error, FunctionError):
+        raise ExecError(f"{where}error calling {called}: ", error) from None
+    # {{template}} adds nothing to the error of the template that it runs.
+    raise error
 
 
 NAMES: Final[dict[str, Any]] = {

@@ -8,11 +8,9 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.govalues.text import byte_length, normalize, runes
-from kymatui.helm.govalues.types import ANY, INVALID, MAP, Function, FunctionError
+from kymatui.helm.govalues.text import normalize, runes
+from kymatui.helm.govalues.types import ANY, INVALID, Function, FunctionError
 from kymatui.helm.language.builtins import BUILTINS
-from kymatui.helm.language.compiling import Code, compile_source
-from kymatui.helm.language.emitting import Emitter, Origin
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.faults import (
     WARN_END,
@@ -26,6 +24,7 @@ from kymatui.helm.language.faults import (
 )
 from kymatui.helm.language.parsing import ParseError
 from kymatui.helm.language.runtime import NAMES, printed
+from kymatui.helm.language.units import Entry, Runner, Template, Unit
 
 ROOT_NAME: Final = "gotpl"
 """The name that Helm gives the set, and the text of every `tpl`."""
@@ -37,72 +36,8 @@ RECURSION_LIMIT: Final = 1000
 # limit of recursion is per thread, and stays as the caller has set it.
 THREAD_DEPTH: Final = 25
 
-Runner = Callable[["Scope", Callable[[str], object], Any], None]
-
-
-class Unit:
-    """One file (or one text given to `tpl`): its source, its compiled code, and where errors in it are."""
-
-    __slots__ = ("_emitter", "code", "functions", "name", "runners", "source")
-
-    def __init__(self, name: str, source: str, functions: Mapping[str, Function]) -> None:
-        self.name = name
-        self.source = source
-        self.functions = functions
-        self._emitter: Emitter | None = None
-        self.code, self._emitter = compile_source(name, source, functions)
-        self.runners: dict[str, Runner] | None = None
-
-    def run(self, names: dict[str, Any], template: str) -> Runner:
-        """The function of a template."""
-        if self.runners is None:
-            # One dict a unit: its own names here, everybody's as its builtins.
-            module: dict[str, Any] = {"__builtins__": names, "UNIT": self}
-            exec(self.code.code, module)  # noqa: S102 - our own compiler wrote it, and it reaches only `names`
-            self.runners = {name: module[function] for name, function in self.code.names.items()}
-        return self.runners[template]
-
-    @property
-    def emitter(self) -> Emitter:
-        """What stands behind each line of the code; made again where the code came from a cache."""
-        if self._emitter is None:
-            self._emitter = compile_source(self.name, self.source, self.functions)[1]
-        return self._emitter
-
-    @property
-    def nodes(self) -> list[Any]:
-        return list(self.emitter.nodes)
-
-    def origin(self, error: Exception) -> tuple[Origin, dict[str, Any]]:
-        """The line's origin that failed, and the locals there."""
-        trace = error.__traceback__
-        filename = self.code.code.co_filename
-        found = trace
-        while trace is not None and trace.tb_frame.f_code.co_filename == filename:
-            found = trace
-            trace = trace.tb_next
-            if trace is not None and not trace.tb_frame.f_code.co_name.startswith("b"):
-                break
-        if found is None:
-            raise error
-        return self.emitter.origins[found.tb_lineno], found.tb_frame.f_locals
-
-    def place(self, position: int) -> str:
-        """NAME:LINE:COLUMN of a character, the column in bytes from 0 as Go has it."""
-        line = self.source.count("\n", 0, position)
-        start = self.source.rfind("\n", 0, position) + 1
-        return f"{self.name}:{line + 1}:{byte_length(self.source[start:position])}"
-
-
-class Template:
-    """A template by name: the unit that defines it, ready to run."""
-
-    __slots__ = ("name", "run", "unit")
-
-    def __init__(self, name: str, unit: Unit, run: Runner) -> None:
-        self.name = name
-        self.unit = unit
-        self.run = run
+MOST_TEXTS: Final = 4096
+"""How many texts given to `tpl` a set remembers."""
 
 
 class State:
@@ -231,7 +166,7 @@ def tpl(scope: Scope, text: str, values: Any) -> str:
         raise FunctionError(f"cannot parse template {quote(text)}: {error}") from None
     templates = dict(scope.templates)
     within = Scope(scope.set, templates, scope.state)
-    own = scope.set.install(templates, unit)[ROOT_NAME]
+    own = install(templates, unit)
     try:
         written = within.capture(own, values)
     except FunctionError as error:
@@ -274,6 +209,14 @@ ENGINE: Final[Mapping[str, Function]] = {
 }
 
 
+def install(templates: dict[str, Template], unit: Unit) -> Template:
+    """Adds what a unit defines, and gives the unit's own template; an empty definition does not replace another."""
+    for template in unit.templates:
+        if template.name not in templates or not template.empty:
+            templates[template.name] = template
+    return next(template for template in unit.templates if template.name == unit.name)
+
+
 class TemplateSet:
     """All templates of a chart and its dependencies, as Helm parses them into one set.
 
@@ -290,39 +233,41 @@ class TemplateSet:
         }
         self.order: list[str] = []
         self.templates: dict[str, Template] = {}
+        self.units: list[Unit] = []
         self._texts: dict[str, Unit] = {}
 
     @classmethod
-    def parse(cls, files: Mapping[str, str], functions: Mapping[str, Function]) -> TemplateSet:
-        """Parses {path: text}; HelmError has Helm's text."""
+    def parse(
+        cls,
+        files: Mapping[str, str],
+        functions: Mapping[str, Function],
+        entries: Mapping[str, list[Entry]] | None = None,
+    ) -> TemplateSet:
+        """Parses {path: text}; HelmError has Helm's text. `entries` of the same files save the parsing."""
         made = cls(functions)
         made.order = sort_templates(files)
         for file in made.order:
             try:
-                unit = Unit(file, files[file], made.functions)
+                unit = Unit(file, files[file], made.functions, made.names, entries[file] if entries else None)
             except ParseError as error:
                 raise HelmError(describe_parse_error(file, str(error))) from None
-            made.install(made.templates, unit)
+            install(made.templates, unit)
+            made.units.append(unit)
         return made
 
-    def install(self, templates: dict[str, Template], unit: Unit) -> dict[str, Template]:
-        """Adds what a unit defines; an empty definition does not replace one that is there."""
-        own = {}
-        for name in unit.code.names:
-            own[name] = Template(name, unit, unit.run(self.names, name))
-            if name not in templates or name not in unit.code.empty:
-                templates[name] = own[name]
-        return own
-
     def text_unit(self, text: str) -> Unit:
-        """A text given to `tpl`, compiled once."""
+        """A text given to `tpl`, parsed once."""
         unit = self._texts.get(text)
         if unit is None:
-            unit = Unit(ROOT_NAME, text, self.functions)
-            if len(self._texts) > 4096:
+            unit = Unit(ROOT_NAME, text, self.functions, self.names)
+            if len(self._texts) >= MOST_TEXTS:
                 self._texts.clear()
             self._texts[text] = unit
         return unit
+
+    def entries(self) -> dict[str, list[Entry]]:
+        """What a cache keeps: the compiled templates of every file."""
+        return {unit.name: [template.entry for template in unit.templates] for unit in self.units}
 
     def start(self, environment: Environment) -> Rendering:
         """One rendering of a chart: its files share limits and counts."""
@@ -365,6 +310,3 @@ class Rendering:
 def sort_templates(files: Mapping[str, str]) -> list[str]:
     """Helm's order: deep paths before shallow ones, the last in the alphabet first."""
     return sorted(files, key=lambda path: (path.count("/"), path.encode("utf-8", "surrogateescape")), reverse=True)
-
-
-__all__ = ["ENGINE", "MAP", "Code", "Rendering", "Scope", "Template", "TemplateSet", "Unit", "sort_templates"]

@@ -1,0 +1,128 @@
+"""Files of templates, and the templates that they define; each is compiled when it first runs."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.text import byte_length
+from kymatui.helm.govalues.types import Function
+from kymatui.helm.language.compiling import compile_template
+from kymatui.helm.language.emitting import Emitter, Origin, TooDeepError
+from kymatui.helm.language.nodes import Block, Node, is_empty
+from kymatui.helm.language.parsing import ParseError, parse
+
+if TYPE_CHECKING:
+    from kymatui.helm.language.templates import Scope
+
+Runner = Callable[["Scope", Callable[[str], object], Any], None]
+Entry = tuple[str, bool, bytes | None]
+"""A template as a cache keeps it: its name, whether it is empty, its marshalled code if it has been compiled."""
+
+
+class Unit:
+    """One file, or one text given to `tpl`: its source, and what it defines.
+
+    It is parsed at once, for what does not parse must say so, or later where a cache knows that it does.
+    """
+
+    __slots__ = ("_trees", "functions", "name", "names", "source", "templates")
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        functions: Mapping[str, Function],
+        names: dict[str, Any],
+        entries: list[Entry] | None = None,
+    ) -> None:
+        self.name = name
+        self.source = source
+        self.functions = functions
+        self.names = names
+        self._trees: dict[str, Block] | None = None
+        if entries is None:
+            entries = [(template, is_empty(tree), None) for template, tree in self.trees.items()]
+        self.templates = [Template(self, template, empty, code) for template, empty, code in entries]
+
+    @property
+    def trees(self) -> dict[str, Block]:
+        """The parse trees by the templates' names; ParseError has text/template's text."""
+        if self._trees is None:
+            try:
+                self._trees = parse(self.name, self.source, self.functions)
+            except (RecursionError, MemoryError):
+                raise ParseError(f"template: {self.name}:1: blocks are nested too deeply") from None
+        return self._trees
+
+    def place(self, position: int) -> str:
+        """NAME:LINE:COLUMN of a character, the column in bytes from 0 as Go has it."""
+        line = self.source.count("\n", 0, position)
+        start = self.source.rfind("\n", 0, position) + 1
+        return f"{self.name}:{line + 1}:{byte_length(self.source[start:position])}"
+
+
+class Template:
+    """A template by name. `run(scope, write, dot)` executes it."""
+
+    __slots__ = ("_code", "_emitter", "empty", "name", "run", "unit")
+
+    def __init__(self, unit: Unit, name: str, empty: bool, code: bytes | None) -> None:
+        self.unit = unit
+        self.name = name
+        self.empty = empty
+        self._code: CodeType | bytes | None = code
+        self._emitter: Emitter | None = None
+        self.run: Runner = self._first_run
+
+    @property
+    def entry(self) -> Entry:
+        """What a cache keeps of it."""
+        code = self._code
+        return self.name, self.empty, marshal.dumps(code) if isinstance(code, CodeType) else code
+
+    def _first_run(self, scope: Scope, write: Callable[[str], object], dot: Any) -> None:
+        code = self._code
+        if code is None:
+            self._code, self._emitter = self._compile()
+            code = self._code
+        elif isinstance(code, bytes):
+            code = marshal.loads(code)  # noqa: S302 - TemplateCache has checked where it comes from
+        # One dict a template: its own names here, everybody's as its builtins.
+        module: dict[str, Any] = {"__builtins__": self.unit.names, "TEMPLATE": self}
+        exec(code, module)  # noqa: S102 - our own compiler wrote it, and it reaches only `names`
+        run: Runner = module["t"]
+        self.run = run
+        run(scope, write, dot)
+
+    def _compile(self) -> tuple[CodeType, Emitter]:
+        try:
+            return compile_template(self.name, self.unit.trees[self.name], self.unit.functions)
+        except (TooDeepError, RecursionError, MemoryError):
+            place = f"{self.unit.name}: template {self.name!r}"
+            raise HelmError(f"{place}: blocks or expressions are nested too deeply") from None
+
+    @property
+    def emitter(self) -> Emitter:
+        """What stands behind each line of the code; made again where the code came from a cache."""
+        if self._emitter is None:
+            self._emitter = self._compile()[1]
+        return self._emitter
+
+    def node(self, error: Exception) -> tuple[Node, str]:
+        """The node whose line failed, and the function or method that the line calls, "" where it calls none."""
+        trace = error.__traceback__
+        if trace is None:
+            raise error
+        # Blocks that were taken out into functions of their own follow in the traceback.
+        while (inner := trace.tb_next) and inner.tb_frame.f_globals is trace.tb_frame.f_globals:
+            if not inner.tb_frame.f_code.co_name.startswith("b"):
+                break
+            trace = inner
+        origin: Origin = self.emitter.origins[trace.tb_lineno]
+        if isinstance(origin.node, str):
+            return self.emitter.nodes[trace.tb_frame.f_locals[origin.node]], origin.called
+        return origin.node, origin.called

@@ -1,0 +1,91 @@
+"""Compiled templates are kept in memory and in a folder, and are never believed when they are not what was written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kymatui.errors import HelmError
+from kymatui.helm.language.caching import MOST_FILES, TemplateCache
+from kymatui.helm.language.environment import Environment
+
+FILES = {
+    "c/templates/t.txt": '{{ include "h" . }}{{ range .l }}{{ . }}{{ end }}\n{{ .l.x }}',
+    "c/templates/_h.tpl": '{{ define "h" }}<{{ len .l }}>{{ end }}{{ define "unused" }}{{ .a.b }}{{ end }}',
+}
+
+
+def run(cache: TemplateCache, root: dict[str, object]) -> str:
+    return cache.get(FILES).execute("c/templates/t.txt", root, Environment())
+
+
+def test_a_set_is_parsed_once() -> None:
+    cache = TemplateCache({})
+    assert cache.get(FILES) is cache.get(dict(FILES))
+
+
+def test_the_least_used_set_is_forgotten() -> None:
+    cache = TemplateCache({}, size=1)
+    first = cache.get(FILES)
+    cache.get({"a": "x"})
+    assert cache.get(FILES) is not first
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_code_from_the_folder_does_the_same_and_fails_the_same(tmp_path: Path, kept: bool) -> None:
+    folder = tmp_path / "templates"
+    root: dict[str, object] = {"l": {"x": "!"}}
+    if kept:
+        writer = TemplateCache({}, folder=folder)
+        assert run(writer, root) == "<1>!\n!"
+        writer.keep(FILES)
+        assert [path.stat().st_mode & 0o077 for path in folder.iterdir()] == [0]
+    reader = TemplateCache({}, folder=folder)
+    assert run(reader, root) == "<1>!\n!"
+    with pytest.raises(HelmError, match=r"c/templates/t.txt:2:5\n.*<\.l\.x>:\n.*can't evaluate field x"):
+        run(reader, {"l": ["a"]})
+
+
+def test_what_compiles_later_is_kept_too(tmp_path: Path) -> None:
+    cache = TemplateCache({}, folder=tmp_path)
+    run(cache, {"l": {"x": 1}})
+    cache.keep(FILES)
+    (path,) = tmp_path.iterdir()
+    size = path.stat().st_size
+    cache.get(FILES).execute("c/templates/_h.tpl", {}, Environment())
+    cache.keep(FILES)
+    assert path.stat().st_size > size
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 500])
+def test_a_damaged_file_is_not_believed(tmp_path: Path, damage: bytes) -> None:
+    cache = TemplateCache({}, folder=tmp_path)
+    run(cache, {"l": {"x": 1}})
+    cache.keep(FILES)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(damage)
+    assert run(TemplateCache({}, folder=tmp_path), {"l": {"x": 1}}) == "<1>1\n1"
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    folder = tmp_path / "file"
+    folder.write_text("not a folder")
+    cache = TemplateCache({}, folder=folder)
+    run(cache, {"l": {"x": 1}})
+    cache.keep(FILES)
+
+
+def test_the_folder_does_not_grow_without_end(tmp_path: Path) -> None:
+    for number in range(MOST_FILES + 5):
+        path = tmp_path / f"old{number}"
+        path.touch()
+        os.utime(path, (number, number))
+    cache = TemplateCache({}, folder=tmp_path)
+    run(cache, {"l": {"x": 1}})
+    cache.keep(FILES)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert len(names) == MOST_FILES
+    assert "old0" not in names
+    assert f"old{MOST_FILES + 4}" in names
