@@ -95,6 +95,10 @@ class Selection:
         objects = self._objects
         return (objects[key] for key in self.keys)
 
+    def first(self, count: int) -> list[Stored]:
+        """The first objects, at most `count`."""
+        return [self._objects[key] for key in self.keys[:count]]
+
 
 @dataclass(slots=True)
 class _Table:

@@ -11,10 +11,9 @@ from kymatui.sandbox.apiserver.statuses import failure
 As = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList", "APIGroupDiscoveryList"]
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
-_CUSTOM = (JSON, YAML)
 _LISTED = f"{JSON}, {YAML}, {PROTOBUF}"
 _STREAMS = f"{_LISTED}, {JSON};stream=watch, {PROTOBUF};stream=watch"
-_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_TRANSFORMS: tuple[As, ...] = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,13 @@ class DecodingError(Exception):
 
 
 class Semantics(Protocol):
-    """What a kind's objects mean: its types, defaults, rules, merges and columns. Pure; objects are changed in place."""
+    """What a kind's objects mean: types, defaults, rules, columns."""
 
-    def decode(self, obj: Object, *, check_unknown: bool) -> list[str]:
-        """Drops unknown fields and returns what strict decoding says of them; raises `DecodingError`."""
+    def decode(self, obj: Object) -> tuple[Object, list[str]]:
+        """The object with defaults and without unknown fields, and what strict decoding says of those.
 
-    def default(self, obj: Object) -> None: ...
+        Raises `DecodingError`.
+        """
 
     def prepare_create(self, obj: Object) -> None: ...
 
@@ -70,6 +71,10 @@ class Resource:
     storage_hash: str = ""
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     custom: bool = False
+    unconditional_update: bool = True
+    creates_on_update: bool = False
+    returns_deleted: bool = False
+    scale_paths: dict[str, str] | None = None
     view: Callable[[Stored], bytes] | None = None
 
     @property

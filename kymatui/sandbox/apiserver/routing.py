@@ -24,6 +24,7 @@ class RequestInfo:
     subresource: str = ""
     name: str = ""
     rest: tuple[str, ...] = ()  # what follows the subresource
+    in_path: bool = False  # the name stands in the path, not in a field selector
 
     @property
     def is_resource(self) -> bool:
@@ -54,13 +55,13 @@ def request_info(request: Request) -> RequestInfo:
 
 
 def _place(info: RequestInfo, rest: list[str]) -> None:
-    if rest[0] == "namespaces":
-        if len(rest) > 1:
-            info.namespace = rest[1]
-            if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
-                rest = rest[2:]
+    if rest[0] == "namespaces" and len(rest) > 1:
+        info.namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+            rest = rest[2:]
     info.resource = rest[0]
     info.name = rest[1] if len(rest) > 1 else ""
+    info.in_path = bool(info.name)
     info.subresource = rest[2] if len(rest) > 2 else ""
     info.rest = tuple(rest[3:])
 

@@ -1,0 +1,207 @@
+"""One request in, one answer out: authentication, authorization, and the way to what serves it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+
+from kymatui.sandbox.apiserver.authentication import authenticate, impersonate
+from kymatui.sandbox.apiserver.authorization import Attributes, Authorizer
+from kymatui.sandbox.apiserver.catalog import Catalog
+from kymatui.sandbox.apiserver.decoding import check_kind, decode_body, decode_typed
+from kymatui.sandbox.apiserver.deleting import Deleter
+from kymatui.sandbox.apiserver.discovery import NOT_FOUND, Discovery
+from kymatui.sandbox.apiserver.exchange import Request, Response, User
+from kymatui.sandbox.apiserver.faults import status_response
+from kymatui.sandbox.apiserver.metadata import check_namespace
+from kymatui.sandbox.apiserver.negotiation import negotiate
+from kymatui.sandbox.apiserver.options import write_options
+from kymatui.sandbox.apiserver.paths import Paths
+from kymatui.sandbox.apiserver.reading import Reader, encode
+from kymatui.sandbox.apiserver.resources import Resource
+from kymatui.sandbox.apiserver.reviews import Reviews
+from kymatui.sandbox.apiserver.routing import RequestInfo, request_info
+from kymatui.sandbox.apiserver.scaling import Scaling
+from kymatui.sandbox.apiserver.statuses import (
+    StatusError,
+    bad_request,
+    internal_error,
+    method_not_allowed,
+    no_such_resource,
+    not_found,
+)
+from kymatui.sandbox.apiserver.subresources import Subresources
+from kymatui.sandbox.apiserver.tokens import Tokens
+from kymatui.sandbox.apiserver.writing import Writer
+
+_log = logging.getLogger(__name__)
+Serve = Callable[[Request, RequestInfo, Resource, User], Response]
+
+
+class Api:
+    """Everything behind `handle`."""
+
+    def __init__(
+        self,
+        *,
+        tokens: Tokens,
+        authorizer: Authorizer,
+        catalog: Catalog,
+        discovery: Discovery,
+        paths: Paths,
+        reader: Reader,
+        writer: Writer,
+        deleter: Deleter,
+        subresources: Subresources,
+        scaling: Scaling,
+        reviews: Reviews,
+    ) -> None:
+        self._tokens = tokens
+        self._authorizer = authorizer
+        self._catalog = catalog
+        self._discovery = discovery
+        self._paths = paths
+        self._reader = reader
+        self._writer = writer
+        self._deleter = deleter
+        self._subresources = subresources
+        self._scaling = scaling
+        self._reviews = reviews
+        self._objects: Mapping[str, Serve] = {
+            "GET": lambda request, info, resource, _: reader.get(request, info, resource),
+            "PUT": writer.update,
+            "PATCH": writer.patch,
+            "DELETE": deleter.delete,
+        }
+        self._collections: Mapping[str, Serve] = {
+            "GET": lambda request, info, resource, _: reader.list_objects(request, info, resource),
+            "POST": writer.create,
+            "DELETE": deleter.delete_collection,
+        }
+
+    def handle(self, request: Request) -> Response:
+        """Never raises: every failure is a Status."""
+        try:
+            response = self._answer(request)
+        except StatusError as error:
+            response = status_response(error)
+        except Exception as error:  # noqa: BLE001 - a server answers 500 and lives on
+            _log.exception("%s %s failed", request.method, request.path)
+            response = status_response(internal_error(f"{type(error).__name__}: {error}"))
+        if request.user is None:
+            response.headers.append(("Audit-Id", secrets.token_hex(16)))
+        return response
+
+    def _answer(self, request: Request) -> Response:
+        user = request.user or authenticate(request, self._tokens)
+        if request.user is None:
+            user = impersonate(request, user, self._authorizer)
+        info = request_info(request)
+        self._authorizer.require(user, _attributes(info))
+        if info.is_resource:
+            return self._serve_resource(request, info, user)
+        found = self._discovery.answer(request) or self._paths.answer(request, user)
+        return found or NOT_FOUND
+
+    def _serve_resource(self, request: Request, info: RequestInfo, user: User) -> Response:
+        resource = self._catalog.find(info.group, info.version, info.resource)
+        if resource is None:
+            return self._unknown(info)
+        if self._reviews.answers(resource.full_name):
+            return self._review(request, info, resource, user)
+        if info.subresource:
+            return self._serve_subresource(request, info, resource, user)
+        if not _fits_scope(request, info, resource):
+            return self._misplaced(request, resource)
+        named = info.in_path
+        if named and resource.custom and request.method == "POST":
+            named = False  # the handler of definitions looks at the method alone
+        serve = (self._objects if named else self._collections).get(request.method)
+        if serve is None or not _has_verb(resource, request.method, named=named):
+            return self._no_method(request, info, resource)
+        return serve(request, info, resource, user)
+
+    def _unknown(self, info: RequestInfo) -> Response:
+        if self._catalog.is_builtin_version(info.group, info.version) or not info.group:
+            raise no_such_resource()
+        if self._catalog.is_builtin(info.group):
+            raise no_such_resource()
+        return NOT_FOUND
+
+    def _misplaced(self, request: Request, resource: Resource) -> Response:
+        """A namespaced resource without its namespace, or the other way about."""
+        if resource.custom:
+            return NOT_FOUND
+        if resource.namespaced and request.method == "POST":
+            raise method_not_allowed()
+        raise no_such_resource()
+
+    def _no_method(self, request: Request, info: RequestInfo, resource: Resource) -> Response:
+        if resource.custom and not info.name and request.method in ("PUT", "PATCH"):
+            raise bad_request("name must be provided")
+        raise method_not_allowed()
+
+    # -- subresources
+
+    def _serve_subresource(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        sub = resource.subresources.get(info.subresource)
+        if sub is None or info.rest:
+            if resource.custom:
+                raise not_found(resource.full_name, info.name)
+            raise no_such_resource()
+        if not _fits_scope(request, info, resource):
+            return self._misplaced(request, resource)
+        special = self._subresources.find(resource, info.subresource, request.method)
+        if special is not None:
+            return special(request, info, resource, user)
+        if sub.kind == "Scale":
+            return self._scaling.serve(request, info, resource, user)
+        serve = self._objects.get(request.method)
+        verb = {"GET": "get", "PUT": "update", "PATCH": "patch"}.get(request.method, "")
+        if serve is None or verb not in sub.verbs:
+            raise method_not_allowed()
+        return serve(request, info, resource, user)
+
+    # -- reviews
+
+    def _review(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        if request.method != "POST" or info.name:
+            raise method_not_allowed()
+        accepted = negotiate(request)
+        options = write_options(request, "CreateOptions")
+        review = decode_body(request, resource)
+        check_kind(review, resource, self._catalog.registered, request.body)
+        review, _ = decode_typed(review, resource, options.validation)
+        check_namespace(review, info.namespace, resource)
+        now = self._reader.clock.now()
+        self._writer.ownership.created(resource, review, options.manager, now)
+        if resource.name == "selfsubjectreviews":
+            review["metadata"] = {}
+        return encode(self._reviews.answer(resource.full_name, review, user, info.namespace, now), accepted, 201)
+
+
+def _attributes(info: RequestInfo) -> Attributes:
+    if not info.is_resource:
+        return Attributes(info.verb, path=info.path)
+    return Attributes(info.verb, info.namespace, info.group, info.version, info.resource, info.subresource, info.name)
+
+
+def _fits_scope(request: Request, info: RequestInfo, resource: Resource) -> bool:
+    in_namespace = bool(info.namespace) and info.resource != "namespaces"
+    if resource.namespaced:
+        return in_namespace or (not info.in_path and request.method == "GET")
+    return not in_namespace
+
+
+def _has_verb(resource: Resource, method: str, *, named: bool) -> bool:
+    verb = {
+        ("GET", True): "get",
+        ("GET", False): "list",
+        ("POST", False): "create",
+        ("PUT", True): "update",
+        ("PATCH", True): "patch",
+        ("DELETE", True): "delete",
+        ("DELETE", False): "deletecollection",
+    }.get((method, named), "")
+    return verb in resource.verbs

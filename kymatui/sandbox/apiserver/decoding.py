@@ -1,0 +1,209 @@
+"""Bodies in: JSON or YAML text into an object of the kind that the resource takes, with the decoder's complaints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from kymatui.errors import HelmError
+from kymatui.helm.yaml.reading import load_as_json
+from kymatui.sandbox.apiserver.exchange import Request
+from kymatui.sandbox.apiserver.negotiation import YAML, body_type
+from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
+from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure, invalid
+
+SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
+_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_GO_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (str, "string"),
+    (list, "array"),
+    (int, "number"),
+    (float, "number"),
+)
+
+
+def go_json_error(text: str) -> str:
+    """What encoding/json says of text that is not JSON; "" for text that is."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return _go_words(text, error)
+    except RecursionError:
+        return "exceeded max depth"
+    return ""
+
+
+def _go_words(text: str, error: json.JSONDecodeError) -> str:
+    at = error.pos
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    if at >= len(text) or error.msg.startswith("Unterminated string"):
+        return "unexpected end of JSON input"
+    char = _quoted(text[at])
+    if error.msg.startswith("Extra data"):
+        return f"invalid character {char} after top-level value"
+    if error.msg.startswith("Expecting property name"):
+        return f"invalid character {char} looking for beginning of object key string"
+    if error.msg.startswith("Expecting ':'"):
+        return f"invalid character {char} after object key"
+    if error.msg.startswith("Expecting ','"):
+        where = "array element" if _inside_array(text[:at]) else "object key:value pair"
+        return f"invalid character {char} after {where}"
+    if error.msg.startswith("Illegal trailing comma"):
+        return f"invalid character {_quoted(text[min(at + 1, len(text) - 1)])} looking for beginning of value"
+    return f"invalid character {char} looking for beginning of value"
+
+
+def _quoted(char: str) -> str:
+    return "'\\''" if char == "'" else "'\"'" if char == '"' else f"'{char}'"
+
+
+def _inside_array(text: str) -> bool:
+    depth: list[str] = []
+    in_string = escaped = False
+    for char in text:
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            in_string = True
+        elif char in "[{":
+            depth.append(char)
+        elif char in "]}" and depth:
+            depth.pop()
+    return bool(depth) and depth[-1] == "["
+
+
+def go_type_name(value: Any) -> str:
+    """What encoding/json calls a value's JSON type."""
+    return next((name for kind, name in _GO_KINDS if isinstance(value, kind)), "object")
+
+
+def parse_json(data: bytes) -> Any:
+    """JSON as Go reads it; raises ValueError with its words."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # the careful reader accepts what encoding/json does and msgspec does not (lone surrogates, large numbers)
+        text = data.decode("utf-8", "replace")
+        complaint = go_json_error(text)
+        if complaint:
+            raise ValueError(complaint) from None
+        return json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
+
+
+def decode_body(request: Request, resource: Resource) -> Object:
+    """The object of a POST or PUT, with `kind` and `apiVersion` checked; raises StatusError 400, 415, 422."""
+    data = request.body
+    if body_type(request) == YAML:
+        data = msgspec.json.encode(_yaml_body(data))
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {error}", data) from None
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {_STRUCT}"
+        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", data, binary=True)
+    check_type_fields(value)
+    return value
+
+
+def _yaml_body(data: bytes) -> Any:
+    try:
+        return load_as_json(data)
+    except HelmError as error:
+        raise bad_request(f"error converting YAML to JSON: {error}") from None
+
+
+def check_type_fields(value: Object) -> None:
+    """Raises StatusError 400 where `apiVersion` or `kind` is no string."""
+    for name in ("apiVersion", "kind"):
+        given = value.get(name)
+        if given is not None and not isinstance(given, str):
+            raise bad_request(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{go_type_name(given)} into Go struct field .{name} of type string"
+            )
+
+
+def unrecognized(resource: Resource, why: str, data: bytes, *, binary: bool = False) -> StatusError:
+    """400 for a body whose kind cannot be read; it quotes the body's beginning as the server does."""
+    text = data.decode("utf-8", "replace")
+    if not text:
+        shown = "<empty>"
+    elif binary or not text.lstrip().startswith("{"):
+        shown = data.hex() if len(data) <= 32 else data[:32].hex() + " ..."
+    else:
+        shown = text if len(text) <= 48 else text[:48] + " ..."
+    return bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why} ({shown})")
+
+
+def check_kind(value: Object, resource: Resource, registered: Callable[[str, str], bool], data: bytes) -> None:
+    """Raises StatusError where the object is not of the resource's kind; fills both fields of built-in kinds."""
+    api_version, kind = value.get("apiVersion") or "", value.get("kind") or ""
+    if resource.custom:
+        _check_custom_kind(value, resource, api_version, kind, data)
+        return
+    api_version = api_version or resource.api_version
+    kind = kind or resource.kind
+    value["apiVersion"], value["kind"] = api_version, kind
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    version = api_version.rpartition("/")[2]
+    if registered(api_version, kind):
+        why = f"converting ({version}.{kind}) to ({_internal(resource)}): unknown conversion"
+    else:
+        why = f'no kind "{kind}" is registered for version "{api_version}" {SCHEME}'
+    raise cannot_handle(kind, version, resource.kind, why)
+
+
+def _internal(resource: Resource) -> str:
+    group = resource.group.split(".")[0] or "core"
+    return f"{group}.{resource.kind}"
+
+
+def _check_custom_kind(value: Object, resource: Resource, api_version: str, kind: str, data: bytes) -> None:
+    if not kind:
+        text = data.decode("utf-8", "replace")
+        raise unrecognized(resource, f"Object 'Kind' is missing in '{text}'", data)
+    if api_version != resource.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version "
+            f"({resource.api_version})"
+        )
+    if kind != resource.kind:
+        name = (value.get("metadata") or {}).get("name") or ""
+        message = f'Invalid value: "{kind}": must be {resource.kind}'
+        cause = {"reason": "FieldValueInvalid", "message": message, "field": "kind"}
+        raise invalid(f"{kind}.{resource.group}", name, [cause])
+
+
+def cannot_handle(kind: str, version: str, wanted: str, why: str) -> StatusError:
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {wanted}: {why}')
+
+
+def decode_typed(value: Object, resource: Resource, validation: str) -> tuple[Object, list[str]]:
+    """The object as its kind has it, with defaults, and warnings. Raises StatusError 400."""
+    try:
+        obj, problems = resource.semantics.decode(value)
+    except DecodingError as error:
+        raise cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+    if problems and validation == "Strict":
+        why = "strict decoding error: " + ", ".join(problems)
+        raise cannot_handle(resource.kind, resource.version, resource.kind, why)
+    return obj, problems if validation == "Warn" else []
+
+
+def too_large() -> StatusError:
+    message = "Request entity too large: limit is 3145728"
+    return failure(413, "RequestEntityTooLarge", message)

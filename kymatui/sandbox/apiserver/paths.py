@@ -1,0 +1,119 @@
+"""Paths that are no resources: health, version, OpenAPI, the key set of tokens, and the sandbox's own admin path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from kymatui import __version__
+from kymatui.sandbox.apiserver.exchange import Request, Response, User
+from kymatui.sandbox.apiserver.faults import ADMIN_PATH
+from kymatui.sandbox.apiserver.negotiation import JSON, Accepted, clauses
+from kymatui.sandbox.apiserver.reading import encode
+from kymatui.sandbox.apiserver.tokens import ISSUER
+
+_TEXT = "text/plain; charset=utf-8"
+_HEALTH = ("healthz", "livez", "readyz")
+_CHECKS = ("ping", "log", "etcd", "poststarthook/rbac/bootstrap-roles", "poststarthook/crd-informer-synced")
+VERSION = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.0",
+    "gitCommit": f"kymatui-sandbox-{__version__}",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "go1.26",
+    "compiler": "gc",
+    "platform": "linux/amd64",
+}
+
+
+class Documents(Protocol):
+    """The OpenAPI documents."""
+
+    def v2(self) -> bytes: ...
+
+    def v3_index(self) -> bytes: ...
+
+    def v3(self, group_version: str) -> bytes | None: ...
+
+
+class Paths:
+    """Answers by the first part of the path."""
+
+    def __init__(self, documents: Documents, admin: Callable[[Request, User], Response | None]) -> None:
+        self._documents = documents
+        self._admin = admin
+
+    def answer(self, request: Request, user: User) -> Response | None:
+        """None for a path that is not served."""
+        path = request.path.rstrip("/") or "/"
+        first = path.split("/")[1]
+        if request.path.startswith(ADMIN_PATH):
+            return self._admin(request, user)
+        if request.method not in ("GET", "HEAD"):
+            return None
+        if first in _HEALTH:
+            return _health(request, path)
+        if first == "openapi":
+            return self._openapi(request, path)
+        if path == "/version":
+            return encode(VERSION, _pretty())
+        if path == "/":
+            return encode({"paths": sorted(self._index())}, _pretty())
+        return _well_known(path)
+
+    def _index(self) -> list[str]:
+        health = [f"/{name}{check}" for name in _HEALTH for check in ("", *(f"/{known}" for known in _CHECKS))]
+        return ["/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/version", *health]
+
+    def _openapi(self, request: Request, path: str) -> Response | None:
+        if path == "/openapi/v2":
+            return _openapi_v2(request, self._documents.v2())
+        if path == "/openapi/v3":
+            return Response(200, self._documents.v3_index())
+        if path.startswith("/openapi/v3/"):
+            found = self._documents.v3(path.removeprefix("/openapi/v3/"))
+            return None if found is None else Response(200, found)
+        return None
+
+
+def _openapi_v2(request: Request, document: bytes) -> Response:
+    """Protobuf is not served: clients that prefer it take JSON next."""
+    types = [clause.type for clause in clauses(request.header("accept"))]
+    if types and not any(name in ("*/*", "application/*", JSON) for name in types):
+        return Response(406, b"", _TEXT)
+    return Response(200, document)
+
+
+def _pretty() -> Accepted:
+    return Accepted(pretty=True)
+
+
+def _health(request: Request, path: str) -> Response | None:
+    check = path.split("/", 2)[2] if path.count("/") > 1 else ""
+    if check and check not in _CHECKS:
+        return None
+    if "verbose" not in request.query or check:
+        return Response(200, b"ok", _TEXT)
+    lines = [f"[+]{name} ok\n" for name in _CHECKS if name not in request.query.get("exclude", ())]
+    return Response(200, ("".join(lines) + f"{path[1:]} check passed\n").encode(), _TEXT)
+
+
+def _well_known(path: str) -> Response | None:
+    if path == "/.well-known/openid-configuration":
+        value = {
+            "issuer": ISSUER,
+            "jwks_uri": f"{ISSUER}/openid/v1/jwks",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["HS256"],
+        }
+        return encode(value, Accepted())
+    if path == "/openid/v1/jwks":
+        return encode({"keys": []}, Accepted())
+    return None

@@ -1,0 +1,157 @@
+"""The subresource scale: one number of any workload (autoscaling/v1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.apiserver.decoding import parse_json
+from kymatui.sandbox.apiserver.exchange import Request, Response, User
+from kymatui.sandbox.apiserver.merging import apply_json_patch, apply_merge_patch
+from kymatui.sandbox.apiserver.metadata import metadata_of
+from kymatui.sandbox.apiserver.negotiation import negotiate
+from kymatui.sandbox.apiserver.options import write_options
+from kymatui.sandbox.apiserver.patches import JSON_PATCH, read_patch
+from kymatui.sandbox.apiserver.reading import Reader, encode
+from kymatui.sandbox.apiserver.resources import Object, Resource
+from kymatui.sandbox.apiserver.routing import RequestInfo
+from kymatui.sandbox.apiserver.semantics import PatchError
+from kymatui.sandbox.apiserver.statuses import (
+    StatusError,
+    bad_request,
+    failure,
+    invalid,
+    method_not_allowed,
+    modified,
+)
+from kymatui.sandbox.apiserver.writing import Writer
+
+_BUILTIN = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+
+
+class Scaling:
+    """GET, PUT and PATCH of a scale."""
+
+    def __init__(self, reader: Reader, writer: Writer) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    def serve(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        accepted = negotiate(request)
+        if request.method not in ("GET", "PUT", "PATCH"):
+            raise method_not_allowed()
+        stored = self._reader.require(resource, info.namespace, info.name)
+        live = self._reader.object(resource, stored)
+        paths = resource.scale_paths or _BUILTIN
+        if request.method == "GET":
+            return encode(scale_of(live, resource, paths), accepted)
+        options = write_options(request, "UpdateOptions" if request.method == "PUT" else "PatchOptions")
+        wanted = self._wanted(request, resource, scale_of(live, resource, paths))
+        self._check(wanted, live, resource, info)
+        obj = self._reader.object(resource, stored)
+        _write(obj, paths["specReplicasPath"], (wanted.get("spec") or {}).get("replicas") or 0)
+        self._writer.ownership.updated(resource, live, obj, options.manager, "scale", self._reader.clock.now())
+        placed = RequestInfo(
+            info.path, info.verb, info.group, info.version, info.namespace, info.resource, "", info.name
+        )
+        written = self._writer.replace(resource, stored, live, obj, placed, user, options)
+        return encode(scale_of(written, resource, paths), accepted)
+
+    def _wanted(self, request: Request, resource: Resource, current: Object) -> Object:
+        if request.method == "PUT":
+            try:
+                value = parse_json(request.body)
+            except ValueError as error:
+                raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+            return value if isinstance(value, dict) else {}
+        patch = read_patch(request, resource)
+        patch.parse()
+        try:
+            if patch.kind == JSON_PATCH:
+                result: Any = apply_json_patch(current, patch.value)
+            else:
+                result = apply_merge_patch(current, patch.value)
+        except PatchError as error:
+            raise failure(
+                422, "Invalid", error.text or "the server rejected our request due to an error in our request", {}
+            ) from None
+        return result if isinstance(result, dict) else {}
+
+    def _check(self, wanted: Object, live: Object, resource: Resource, info: RequestInfo) -> None:
+        metadata = metadata_of(wanted)
+        if metadata.get("name") and metadata["name"] != info.name:
+            raise bad_request(
+                f"the name of the object ({metadata['name']}) does not match the name on the URL ({info.name})"
+            )
+        version = metadata.get("resourceVersion")
+        if version and version != live["metadata"]["resourceVersion"]:
+            raise modified(resource.full_name, info.name)
+        replicas = (wanted.get("spec") or {}).get("replicas") or 0
+        if not isinstance(replicas, int):
+            raise _no_number(replicas)
+        if replicas < 0:
+            message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+            cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.replicas"}
+            raise invalid("Scale.autoscaling", info.name, [cause])
+
+
+def _no_number(value: Any) -> StatusError:
+    del value
+    return bad_request(
+        'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal string into Go struct field '
+        "ScaleSpec.spec.replicas of type int32"
+    )
+
+
+def scale_of(obj: Object, resource: Resource, paths: dict[str, str]) -> Object:
+    """autoscaling/v1 Scale of an object."""
+    metadata = {
+        name: obj["metadata"][name]
+        for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if name in obj["metadata"]
+    }
+    status: Object = {"replicas": _read(obj, paths["statusReplicasPath"]) or 0}
+    selector = selector_text(obj, resource, paths)
+    if selector:
+        status["selector"] = selector
+    spec: Object = {}
+    replicas = _read(obj, paths["specReplicasPath"])
+    if replicas:
+        spec["replicas"] = replicas
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def selector_text(obj: Object, resource: Resource, paths: dict[str, str]) -> str:
+    """The selector as text: of a definition's path, or of a workload's label selector."""
+    if resource.custom:
+        path = paths.get("labelSelectorPath")
+        return str(_read(obj, path) or "") if path else ""
+    selector = (obj.get("spec") or {}).get("selector") or {}
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for rule in selector.get("matchExpressions") or ():
+        key, values = rule["key"], ",".join(sorted(rule.get("values") or ()))
+        terms.append(
+            (
+                key,
+                {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}.get(
+                    rule["operator"], f"!{key}"
+                ),
+            )
+        )
+    return ",".join(text for _, text in sorted(terms))
+
+
+def _read(obj: Object, path: str) -> Any:
+    value: Any = obj
+    for part in path.strip(".").split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _write(obj: Object, path: str, replicas: int) -> None:
+    *parents, last = path.strip(".").split(".")
+    place = obj
+    for part in parents:
+        place = place.setdefault(part, {})
+    place[last] = replicas

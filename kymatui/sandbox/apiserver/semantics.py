@@ -1,0 +1,45 @@
+"""The seam to what objects mean: who owns which field, and how patches merge."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from kymatui.sandbox.apiserver.resources import Object, Resource
+
+
+class Ownership(Protocol):
+    """Managed fields; objects are changed in place."""
+
+    def created(self, resource: Resource, obj: Object, manager: str, now: float) -> None:
+        """The managed fields of a new object that was not applied."""
+
+    def updated(
+        self, resource: Resource, live: Object, obj: Object, manager: str, subresource: str, now: float
+    ) -> None:
+        """The managed fields after an update or a patch of `live` into `obj`."""
+
+    def applied(
+        self,
+        resource: Resource,
+        live: Object | None,
+        wanted: Object,
+        manager: str,
+        subresource: str,
+        now: float,
+        *,
+        force: bool,
+        validation: str,
+    ) -> tuple[Object, list[str]]:
+        """The object after a server-side apply, with defaults, and warnings; raises StatusError 409, 500."""
+
+
+class PatchError(Exception):
+    """A patch that does not fit the object; `code` is 400 or 422 (`text` is empty for the server's general words)."""
+
+    def __init__(self, text: str, code: int = 422) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+Json = Any

@@ -1,0 +1,201 @@
+"""Subresources that are objects of another kind: scale, log, eviction, binding, tokens, and a namespace's finalize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kymatui.sandbox.apiserver.decoding import parse_json
+from kymatui.sandbox.apiserver.deleting import Deleter
+from kymatui.sandbox.apiserver.exchange import Request, Response, User
+from kymatui.sandbox.apiserver.logs import PodLogs
+from kymatui.sandbox.apiserver.negotiation import negotiate
+from kymatui.sandbox.apiserver.options import delete_options
+from kymatui.sandbox.apiserver.reading import Reader, encode
+from kymatui.sandbox.apiserver.resources import Object, Resource
+from kymatui.sandbox.apiserver.routing import RequestInfo
+from kymatui.sandbox.apiserver.statuses import (
+    bad_request,
+    conflict,
+    failure,
+    invalid,
+    modified,
+)
+from kymatui.sandbox.apiserver.tokens import ISSUER, Tokens
+from kymatui.sandbox.clock import Clock, timestamp
+from kymatui.sandbox.storage import Store
+
+_SHORTEST_TOKEN, _LONGEST_TOKEN, _USUAL_TOKEN = 600, 1 << 32, 3600
+
+Serve = Callable[[Request, RequestInfo, Resource, User], Response]
+
+
+class Subresources:
+    """Serves by "resource/subresource" and method."""
+
+    def __init__(self, store: Store, clock: Clock, reader: Reader, deleter: Deleter, tokens: Tokens) -> None:
+        self._store = store
+        self._clock = clock
+        self._reader = reader
+        self._deleter = deleter
+        self._tokens = tokens
+        self._logs = PodLogs(store, clock)
+        self._served: dict[tuple[str, str, str], Serve] = {
+            ("serviceaccounts", "token", "POST"): self._token,
+            ("pods", "log", "GET"): self._log,
+            ("pods", "eviction", "POST"): self._evict,
+            ("pods", "binding", "POST"): self._bind,
+            ("namespaces", "finalize", "PUT"): self._finalize,
+        }
+
+    def find(self, resource: Resource, subresource: str, method: str) -> Serve | None:
+        return self._served.get((resource.full_name, subresource, method))
+
+    # -- serviceaccounts/token
+
+    def _token(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        del user
+        accepted = negotiate(request)
+        account = self._reader.require(resource, info.namespace, info.name)
+        body = _body(request)
+        spec = body.get("spec") or {}
+        seconds = spec.get("expirationSeconds", _USUAL_TOKEN)
+        _check_seconds(seconds)
+        audiences = spec.get("audiences") or [ISSUER]
+        bound = self._bound(spec.get("boundObjectRef"), info)
+        token, end = self._tokens.sign(
+            info.namespace, info.name, account.uid, audiences=audiences, seconds=seconds, bound=bound
+        )
+        answer = {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": info.name,
+                "namespace": info.namespace,
+                "creationTimestamp": timestamp(self._clock.now()),
+            },
+            "spec": {
+                "audiences": audiences,
+                "expirationSeconds": seconds,
+                "boundObjectRef": spec.get("boundObjectRef"),
+            },
+            "status": {"token": token, "expirationTimestamp": timestamp(end)},
+        }
+        return encode(answer, accepted, 201)
+
+    def _bound(self, ref: dict[str, Any] | None, info: RequestInfo) -> dict[str, Any]:
+        if not ref:
+            return {}
+        kind = ref.get("kind")
+        if kind not in ("Pod", "Secret"):
+            raise bad_request(f"cannot bind token for serviceaccount to object kind {kind}")
+        resource = kind.lower() + "s"
+        stored = self._store.get(resource, info.namespace, ref.get("name") or "")
+        if stored is None:
+            message = f'{resource} "{ref.get("name")}" not found'
+            raise failure(404, "NotFound", message, {"name": ref.get("name"), "kind": resource})
+        if ref.get("uid") and ref["uid"] != stored.uid:
+            why = f"the UID in the bound object reference ({ref['uid']}) does not match the UID in record. "
+            raise conflict(resource, stored.name, why + "The object might have been deleted and then recreated")
+        return {kind.lower(): {"name": stored.name, "uid": stored.uid}}
+
+    # -- pods
+
+    def _log(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        del user
+        pod = self._reader.object(resource, self._reader.require(resource, info.namespace, info.name))
+        return self._logs.answer(request, pod)
+
+    def _evict(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        """Deletes the pod unless a disruption budget forbids it."""
+        stored = self._reader.require(resource, info.namespace, info.name)
+        body = _body(request)
+        options = delete_options(request, body.get("deleteOptions"))
+        self._check_budgets(self._reader.object(resource, stored))
+        self._deleter.delete_object(resource, stored, options, user)
+        return encode(_created(), negotiate(request), 201)
+
+    def _check_budgets(self, pod: Object) -> None:
+        labels = pod["metadata"].get("labels") or {}
+        for stored in self._store.walk("poddisruptionbudgets.policy", pod["metadata"]["namespace"]):
+            budget = stored.body()
+            wanted = ((budget.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+            if not wanted or any(labels.get(key) != value for key, value in wanted.items()):
+                continue
+            if (budget.get("status") or {}).get("disruptionsAllowed", 0) <= 0:
+                cause = {
+                    "reason": "DisruptionBudget",
+                    "message": f"The disruption budget {stored.name} does not allow another disruption now",
+                }
+                message = "Cannot evict pod as it would violate the pod's disruption budget."
+                raise failure(429, "TooManyRequests", message, {"causes": [cause]})
+
+    def _bind(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        """Gives the pod its node, once."""
+        del user
+        stored = self._reader.require(resource, info.namespace, info.name)
+        pod = self._reader.object(resource, stored)
+        target = (_body(request).get("target") or {}).get("name") or ""
+        if not target:
+            cause = {"reason": "FieldValueRequired", "message": "Required value", "field": "target.name"}
+            raise invalid("Binding", info.name, [cause])
+        given = (pod.get("spec") or {}).get("nodeName")
+        if given:
+            raise conflict("pods/binding", info.name, f'pod {info.name} is already assigned to node "{given}"')
+        pod["spec"]["nodeName"] = target
+        status = pod.setdefault("status", {})
+        now = timestamp(self._clock.now())
+        condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+        others = [known for known in status.get("conditions") or () if known["type"] != "PodScheduled"]
+        status["conditions"] = [*others, condition]
+        self._store.put("pods", pod)
+        return encode(_created(), negotiate(request), 201)
+
+    # -- namespaces/finalize
+
+    def _finalize(self, request: Request, info: RequestInfo, resource: Resource, user: User) -> Response:
+        """Replaces spec.finalizers; a terminating namespace without any is gone."""
+        del user
+        accepted = negotiate(request)
+        stored = self._reader.require(resource, "", info.name)
+        body, live = _body(request), self._reader.object(resource, stored)
+        metadata = body.get("metadata") or {}
+        if metadata.get("name") and metadata["name"] != info.name:
+            raise bad_request(
+                f"the name of the object ({metadata['name']}) does not match the name on the URL ({info.name})"
+            )
+        if metadata.get("resourceVersion") and metadata["resourceVersion"] != live["metadata"]["resourceVersion"]:
+            raise modified("namespaces", info.name)
+        live["spec"] = {"finalizers": (body.get("spec") or {}).get("finalizers") or []}
+        if not live["spec"]["finalizers"]:
+            del live["spec"]["finalizers"]
+        gone = live["metadata"].get("deletionTimestamp") and "finalizers" not in live["spec"]
+        if gone and not live["metadata"].get("finalizers"):
+            self._store.remove("namespaces", "", info.name)
+        else:
+            live = self._reader.object(resource, self._store.put("namespaces", live))
+        return encode(live, accepted)
+
+
+def _created() -> Object:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _body(request: Request) -> Object:
+    try:
+        value = parse_json(request.body)
+    except ValueError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    return value if isinstance(value, dict) else {}
+
+
+def _check_seconds(seconds: int) -> None:
+    field = "spec.expirationSeconds"
+    text = ""
+    if seconds < _SHORTEST_TOKEN:
+        text = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST_TOKEN:
+        text = "may not specify a duration larger than 2^32 seconds"
+    if text:
+        cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {seconds}: {text}", "field": field}
+        raise invalid("TokenRequest.authentication.k8s.io", "", [cause])

@@ -1,0 +1,61 @@
+"""A cluster that lives: an API server on a socket, with its controllers, on one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
+from kymatui.sandbox.apiserver.certificates import ServingCertificate
+from kymatui.sandbox.apiserver.kubeconfig import Endpoint
+from kymatui.sandbox.apiserver.serving import Carrier, server_context
+from kymatui.sandbox.clock import LoopClock
+
+ADDRESS = "127.0.0.1"
+
+
+@dataclass(slots=True)
+class Cluster:
+    """One named cluster; `start` before anything else."""
+
+    name: str
+    certificate: ServingCertificate
+    meaning: Meaning
+    viewer_token: str = ""
+    admin_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    _server: ApiServer | None = None
+    _carrier: Carrier | None = None
+
+    async def start(self, port: int = 0) -> None:
+        """Listens, on a free port for 0; raises OSError where the port is taken."""
+        clock = LoopClock(asyncio.get_running_loop())
+        server = ApiServer(clock, self.meaning, admin_token=self.admin_token, viewer_token=self.viewer_token)
+        carrier = Carrier(server.api.handle, server.faults, tls=server_context(self.certificate))
+        await carrier.start(ADDRESS, port)
+        server.bootstrap(carrier.port)
+        self._server, self._carrier = server, carrier
+
+    async def stop(self) -> None:
+        if self._carrier is not None:
+            await self._carrier.stop()
+
+    @property
+    def server(self) -> ApiServer:
+        if self._server is None:
+            raise RuntimeError(f"cluster {self.name} is not started")
+        return self._server
+
+    @property
+    def endpoint(self) -> Endpoint:
+        if self._carrier is None:
+            raise RuntimeError(f"cluster {self.name} is not started")
+        url = f"https://{ADDRESS}:{self._carrier.port}"
+        return Endpoint(self.name, url, self.certificate.authority, self.admin_token)
+
+
+async def stop_all(clusters: Sequence[Cluster]) -> None:
+    """Stops clusters side by side."""
+    await asyncio.gather(*(cluster.stop() for cluster in clusters))

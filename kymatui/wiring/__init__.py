@@ -1,0 +1,17 @@
+"""Adapters, engine, sandbox and domain put together, for the front ends.
+
+Nothing of an adapter is imported before it is used: the first paint of the screen waits for no Kubernetes client.
+"""
+
+from kymatui.wiring.options import SessionOptions, read_only_wanted
+from kymatui.wiring.sandbox import send_sandbox_fault, serve_sandbox
+from kymatui.wiring.sessions import CatalogSession, open_session
+
+__all__ = [
+    "CatalogSession",
+    "SessionOptions",
+    "open_session",
+    "read_only_wanted",
+    "send_sandbox_fault",
+    "serve_sandbox",
+]

@@ -1,0 +1,50 @@
+"""The embedded cluster for front ends: serving it, starting it beside a screen, making it misbehave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kymatui.sandbox.process import RunningSandbox
+
+FAULTS = (
+    "latency",
+    "throttle",
+    "error",
+    "conflict",
+    "drop",
+    "unauthorized",
+    "end-watches",
+    "expire-watches",
+    "revoke-token",
+    "restore-token",
+    "hold",
+    "release",
+    "list",
+    "clear",
+)
+"""The words of `kymatui sandbox fault`, here so that its help costs no import."""
+
+
+def serve_sandbox(*, kubeconfig: Path, clusters: Sequence[str], port: int, viewer_token: str, empty: bool) -> int:
+    """Serves until interrupted; returns the exit status."""
+    from kymatui.sandbox.running import Wanted, serve
+
+    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty))
+
+
+def start_sandbox(*, clusters: Sequence[str] = (), empty: bool = False, viewer_token: str = "") -> RunningSandbox:
+    """A sandbox in a process of its own; see `kymatui.sandbox.process.start_sandbox`."""
+    from kymatui.sandbox import process
+
+    return process.start_sandbox(clusters=clusters, empty=empty, viewer_token=viewer_token)
+
+
+def send_sandbox_fault(kubeconfig: Path, context: str, word: str, given: Mapping[str, Any]) -> str:
+    """Carries out one word of `FAULTS` on a running sandbox; returns its answer as JSON text."""
+    from kymatui.sandbox.faulting import FaultClient
+
+    return json.dumps(FaultClient.for_kubeconfig(kubeconfig, context).send(word, given), indent=2)
