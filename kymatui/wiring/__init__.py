@@ -4,14 +4,6 @@ Nothing of an adapter is imported before it is used: the first paint of the scre
 """
 
 from kymatui.wiring.options import SessionOptions, read_only_wanted
-from kymatui.wiring.sandbox import send_sandbox_fault, serve_sandbox
 from kymatui.wiring.sessions import CatalogSession, open_session
 
-__all__ = [
-    "CatalogSession",
-    "SessionOptions",
-    "open_session",
-    "read_only_wanted",
-    "send_sandbox_fault",
-    "serve_sandbox",
-]
+__all__ = ["CatalogSession", "SessionOptions", "open_session", "read_only_wanted"]

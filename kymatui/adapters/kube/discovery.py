@@ -85,6 +85,12 @@ class Discovery:
         found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
         return tuple(resource for _, resources in found for resource in resources)
 
+    def known(self) -> tuple[Resource, ...]:
+        """What has been read so far; asks for nothing."""
+        with self._lock:
+            parts = [tuple(served.resources.values()) for served in self._served.values()]
+        return tuple(resource for part in parts for resources in part for resource in resources)
+
     def invalidate(self) -> None:
         """Forgets everything: kinds came or went."""
         with self._lock:

@@ -1,4 +1,4 @@
-"""What of an object is decoded: msgspec passes over every field that a projection does not name, and makes nothing of it.
+"""What of an object is decoded: msgspec passes over every field that no projection names.
 
 Projections are TypedDicts, so what comes out are plain dictionaries that the domain reads like any other object.
 """

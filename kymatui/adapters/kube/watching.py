@@ -1,8 +1,8 @@
 """One thread a kind: list, then watch, for ever, and an honest word about how that is going.
 
 Where the server offers it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the list's
-resource version. A watch that ends is resumed where it stopped; 410 lists again; everything else waits 0.5 to 30 seconds,
-longer each time. A kind that is forbidden is asked for again every few minutes, in all namespaces and then in some.
+resource version. A watch that ends is resumed where it stopped; 410 lists again; everything else waits 0.5 to 30
+seconds, longer each time. What is forbidden is asked for again every few minutes, in all namespaces, then in some.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ class Watch:
         self._synced = False
         self._heard = 0.0
         self._pages = False
+        self._expiries = 0
+        self._expired_at = float("-inf")
         self._thread = threading.Thread(target=self._run, name=f"watch-{subject.resource.name}", daemon=True)
 
     def start(self) -> None:
@@ -148,14 +150,14 @@ class Watch:
             if self._version:
                 self._follow(initial=False)
             elif self._client.streams_lists and not self._pages:
-                self._follow(initial=True)
+                self._stream_list()
             else:
                 self._list()
                 self._follow(initial=False)
         except ForbiddenError:
-            if self._may_list():
-                return self._poll()
-            raise
+            if not self._may_list():
+                raise
+            return self._polled()
         # A watch that ends after minutes did what it was asked to; one that ends at once must not be asked in a circle.
         if self._timing.now() - began >= 1.0:
             return 0.0
@@ -185,6 +187,9 @@ class Watch:
 
     def _poll(self) -> float:
         self._list()
+        return self._polled()
+
+    def _polled(self) -> float:
         self._version = ""
         message = f"may not be watched; listed every {self._timing.poll:.0f} s"
         self.store.publish(Feed(FeedState.LIVE, self._timing.now(), self._where(message)))
@@ -200,17 +205,22 @@ class Watch:
 
     # one watch
 
-    def _follow(self, *, initial: bool) -> None:
-        seconds = int(240 + self._timing.spread() * 60)
+    def _stream_list(self) -> None:
+        """Lists and follows in one request, or as before where the server or its storage cannot do that."""
         try:
-            stream = self._client.transport.stream(self._request(seconds, initial=initial), self._stopped)
-        except InvalidError:
-            if not initial:
+            self._follow(initial=True)
+        except (InvalidError, ServerError) as error:
+            if self._version:  # the list was whole: something else failed
                 raise
-            self._client.streams_lists = False  # the server is too old, or its feature gate is off
+            self._pages = True
+            if isinstance(error, InvalidError):
+                self._client.streams_lists = False
             self._list()
             self._follow(initial=False)
-            return
+
+    def _follow(self, *, initial: bool) -> None:
+        seconds = int(240 + self._timing.spread() * 60)
+        stream = self._client.transport.stream(self._request(seconds, initial=initial), self._stopped)
         with self._lock:
             self._stream = stream
         try:
@@ -317,8 +327,10 @@ class Watch:
 
     def _after_expiry(self) -> float:
         """Lists again at once; a server whose every answer is 410 is asked ever less often."""
-        self._attempt += 1
-        return self._timing.backoff(self._attempt - 2) if self._attempt > 1 else 0.0
+        now = self._timing.now()
+        self._expiries = self._expiries + 1 if now - self._expired_at < 60.0 else 0
+        self._expired_at = now
+        return self._timing.backoff(self._expiries - 1) if self._expiries else 0.0
 
     def _failed(self, error: KymatuiError) -> float:
         """One connection that broke is opened again without a word; what fails again is stale, or failed."""

@@ -1,0 +1,142 @@
+"""The watches of one session: begun and ended as kinds come and go, and read together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import Feed, FeedState, Object
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
+    from kymatui.adapters.kube.resources import Resource
+    from kymatui.adapters.kube.stores import Store
+    from kymatui.adapters.kube.watching import Timing, Watch
+
+
+@dataclass(slots=True)
+class _Line:
+    """One kind: its store, and its watch where the cluster serves it."""
+
+    store: Store
+    kind: GroupVersionKind | None = None
+    watch: Watch | None = None
+
+
+class Feeds:
+    """Watches by feed name; safe to share between threads."""
+
+    def __init__(self, client: Client, changed: Callable[[], None], timing: Timing | None = None) -> None:
+        self._client = client
+        self._changed = changed
+        self._timing = timing
+        self._lock = threading.Lock()
+        self._lines: dict[str, _Line] = {}
+        self._closed = False
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Names that are wanted, before anything is known of the server: they are syncing."""
+        for name in names:
+            self._line(name)
+
+    def follow(
+        self,
+        name: str,
+        resource: Resource,
+        *,
+        namespaces: tuple[str, ...] = (),
+        decode: Any = None,
+        metadata_only: bool = False,
+        missing: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Watches a resource under a name, unless it is watched in the same version already."""
+        from kymatui.adapters.kube.watching import Subject, Watch
+
+        line = self._line(name)
+        with self._lock:
+            if self._closed or (line.watch is not None and line.kind == resource.gvk):
+                return
+            former = line.watch
+            subject = Subject(resource, namespaces, decode, metadata_only)
+            line.watch = Watch(self._client, subject, line.store, timing=self._timing, missing=missing)
+            line.kind = resource.gvk
+        if former is not None:
+            former.stop()
+        line.store.publish(Feed(FeedState.SYNCING))
+        line.watch.start()
+
+    def absent(self, name: str, message: str) -> None:
+        """The cluster does not serve it."""
+        line = self._line(name)
+        self._end(line)
+        if line.store.values():
+            line.store.replace({})
+        if line.store.feed.state is not FeedState.ABSENT:
+            line.store.publish(Feed(FeedState.ABSENT, time.time(), message))
+
+    def failed(self, message: str) -> None:
+        """The server cannot be asked: what has no watch yet has failed; the others know for themselves."""
+        for line in self._all():
+            if line.watch is None:
+                line.store.publish(Feed(FeedState.FAILED, line.store.feed.since, message))
+
+    def drop(self, name: str) -> None:
+        """Nobody wants it any more."""
+        with self._lock:
+            line = self._lines.pop(name, None)
+        if line is not None:
+            self._end(line)
+            self._changed()
+
+    def retry(self) -> None:
+        """Everything that waits asks now."""
+        for line in self._all():
+            if line.watch is not None:
+                line.watch.retry()
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Ends all watches, and waits for their threads for at most `timeout` seconds in all."""
+        with self._lock:
+            self._closed = True
+        watches = [line.watch for line in self._all() if line.watch is not None]
+        for watch in watches:
+            watch.stop()
+        deadline = time.monotonic() + timeout
+        for watch in watches:
+            watch.join(max(0.0, deadline - time.monotonic()))
+
+    # reading
+
+    def states(self) -> dict[str, Feed]:
+        with self._lock:
+            return {name: line.store.feed for name, line in self._lines.items()}
+
+    def objects(self, name: str) -> tuple[Object, ...]:
+        with self._lock:
+            line = self._lines.get(name)
+        return line.store.values() if line is not None else ()
+
+    def kind(self, name: str) -> GroupVersionKind | None:
+        with self._lock:
+            line = self._lines.get(name)
+            return line.kind if line is not None else None
+
+    def _line(self, name: str) -> _Line:
+        from kymatui.adapters.kube.stores import Store
+
+        with self._lock:
+            return self._lines.setdefault(name, _Line(Store(self._changed)))
+
+    def _all(self) -> list[_Line]:
+        with self._lock:
+            return list(self._lines.values())
+
+    def _end(self, line: _Line) -> None:
+        with self._lock:
+            watch, line.watch, line.kind = line.watch, None, None
+        if watch is not None:
+            watch.stop()

@@ -1,0 +1,63 @@
+"""Which kinds a catalog is made of: Kyma's own, workloads that can be managers, definitions, modules' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.refs import GroupVersionKind
+
+OPERATOR = "operator.kyma-project.io"
+KYMA_NAMESPACE = "kyma-system"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A kind that is always wanted, with the name that its feed has even while nothing is known of the server."""
+
+    feed: str
+    group: str
+    kind: str
+    versions: tuple[str, ...]
+
+
+KYMA_KINDS = (
+    Fixed(f"kymas.{OPERATOR}", OPERATOR, "Kyma", ("v1beta2", "v1beta1")),
+    Fixed(f"moduletemplates.{OPERATOR}", OPERATOR, "ModuleTemplate", ("v1beta2", "v1beta1")),
+    Fixed(f"modulereleasemetas.{OPERATOR}", OPERATOR, "ModuleReleaseMeta", ("v1beta2",)),
+    Fixed(f"manifests.{OPERATOR}", OPERATOR, "Manifest", ("v1beta2", "v1beta1")),
+)
+WORKLOADS = (
+    Fixed("deployments.apps", "apps", "Deployment", ("v1",)),
+    Fixed("statefulsets.apps", "apps", "StatefulSet", ("v1",)),
+    Fixed("daemonsets.apps", "apps", "DaemonSet", ("v1",)),
+)
+DEFINITION = Fixed(DEFINITIONS, "apiextensions.k8s.io", "CustomResourceDefinition", ("v1",))
+FIXED = (*KYMA_KINDS, *WORKLOADS, DEFINITION)
+_FIXED = {(fixed.group, fixed.kind) for fixed in FIXED}
+
+
+def module_kinds(templates: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The kinds of modules' own resources by group and kind, with the versions that templates ask for.
+
+    Templates may say anything: what names no kind is passed over here, and told of by the domain.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for template in templates:
+        kind = _data_kind(template)
+        if kind is not None and (kind.group, kind.kind) not in _FIXED:
+            found.setdefault((kind.group, kind.kind), {})[kind.version] = None
+    return {key: tuple(versions) for key, versions in sorted(found.items())}
+
+
+def _data_kind(template: Mapping[str, Any]) -> GroupVersionKind | None:
+    spec = template.get("spec")
+    data = spec.get("data") if isinstance(spec, Mapping) else None
+    if not isinstance(data, Mapping):
+        return None
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return None
+    return GroupVersionKind.of(api_version, kind)

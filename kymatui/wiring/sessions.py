@@ -1,0 +1,315 @@
+"""A live picture of one cluster's modules: what the catalog needs, watched from the first moment until `close`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError, UnreachableError
+from kymatui.wiring.feeds import Feeds
+from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
+from kymatui.wiring.options import SessionOptions
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
+    from kymatui.adapters.kube.resources import Resource
+    from kymatui.adapters.kube.watching import Timing
+
+_PROBE = 120.0  # between two looks for kinds where the definitions cannot be watched
+_SETTLE = (1.0, 2.0, 4.0, 8.0)  # a new definition is served a moment after it is there
+
+
+def open_session(options: SessionOptions, timing: Timing | None = None) -> CatalogSession:
+    """Reads the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    from kymatui.adapters.kube.client import Client
+    from kymatui.adapters.kube.connections import connect
+    from kymatui.adapters.kube.discovery import Discovery
+    from kymatui.adapters.kube.discovery_cache import DiscoveryCache
+    from kymatui.adapters.kube.transport import Transport
+
+    connection = connect(options.kubeconfig, options.context, options.namespace)
+    transport = Transport(connection, read_only=options.read_only)
+    cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
+    return CatalogSession(Client(transport, Discovery(transport, cache)), options, timing)
+
+
+class CatalogSession:
+    """Follows everything that a catalog is made of. Kinds are found by discovery, again whenever definitions change."""
+
+    def __init__(self, client: Client, options: SessionOptions, timing: Timing | None = None) -> None:
+        from kymatui.adapters.kube.stores import Bell
+
+        self.client = client
+        self._options = options
+        self._on_change: Callable[[], None] = lambda: None
+        self._bell = Bell(self._call)
+        self._feeds = Feeds(client, self._changed, timing)
+        self._look = threading.Event()
+        self._state = threading.Condition()
+        self._closed = threading.Event()
+        self._failure: KymatuiError | None = None
+        self._looked_at: object = None
+        self._seen_definitions: frozenset[str] = frozenset()
+        self._unsettled = 0
+        self._resources: Mapping[str, Resource] = {}
+        self._modules: dict[tuple[str, str], str] = {}
+        self._thread = threading.Thread(target=self._direct, name="catalog-session", daemon=True)
+
+    # what front ends use
+
+    @property
+    def name(self) -> str:
+        """The context's name."""
+        return self.client.transport.connection.context
+
+    @property
+    def namespace(self) -> str:
+        return self.client.transport.connection.namespace
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """How each kind is doing, by its resource name."""
+        return self._feeds.states()
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the server cannot be asked at present; None while it can."""
+        return self._failure
+
+    @property
+    def requests(self) -> Mapping[str, int]:
+        """How many requests left, by verb."""
+        return dict(self.client.transport.counts)
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""
+        self._on_change = on_change
+        self._feeds.expect(fixed.feed for fixed in FIXED)
+        self._thread.start()
+
+    def _call(self) -> None:
+        self._on_change()
+
+    def snapshot(self) -> Snapshot:
+        """Everything that is known now; never waits for the server."""
+        self._bell.looked()
+        feeds = self._feeds
+        return Snapshot(
+            cluster=self.name,
+            kymas=feeds.objects(KYMA_KINDS[0].feed),
+            templates=feeds.objects(KYMA_KINDS[1].feed),
+            release_metas=feeds.objects(KYMA_KINDS[2].feed),
+            manifests=feeds.objects(KYMA_KINDS[3].feed),
+            module_resources=self._module_resources(),
+            workloads=tuple(item for fixed in WORKLOADS for item in feeds.objects(fixed.feed)),
+            definitions=tuple(map(self._definition, feeds.objects(DEFINITIONS))),
+            feeds=feeds.states(),
+            taken_at=time.time(),
+        )
+
+    def retry(self) -> None:
+        """Asks the server now for what failed, is forbidden, or is not there."""
+        self.client.discovery.invalidate()
+        self._feeds.retry()
+        self._wake()
+
+    def close(self) -> None:
+        """Ends all watches; waits two seconds at most."""
+        self._closed.set()
+        self._look.set()
+        with self._state:
+            self._state.notify_all()
+        self._feeds.close()
+        self.client.transport.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until every kind has been listed or refused; False where that took too long.
+
+        Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin.
+        """
+        deadline = time.monotonic() + timeout
+        with self._state:
+            while not self._complete():
+                failure = self._failure
+                if isinstance(failure, ConfigurationError | UnauthorizedError | UnreachableError):
+                    raise failure
+                left = deadline - time.monotonic()
+                if left <= 0 or self._closed.is_set():
+                    return False
+                self._state.wait(left)
+        return True
+
+    def require_kyma(self) -> None:
+        """Raises NotFoundError where the cluster serves none of Kyma's kinds."""
+        states = self.feeds
+        if all(states[fixed.feed].state is FeedState.ABSENT for fixed in KYMA_KINDS if fixed.feed in states):
+            raise NotFoundError(
+                f"the cluster of {self.name!r} has no Kyma: it serves none of the kinds of {KYMA_KINDS[0].group}",
+                hint="install Kyma's CustomResourceDefinitions and lifecycle-manager, choose another --context, "
+                "or try `kymatui demo`",
+            )
+
+    # the director: which kinds are watched
+
+    def _direct(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            self._look.clear()
+            try:
+                self._arrange()
+                self._failure, attempt = None, 0
+            except KymatuiError as error:
+                attempt += 1
+                self._failure = error
+                self._feeds.failed(str(error))
+                self._bell.ring()
+            with self._state:
+                self._state.notify_all()
+            self._look.wait(self._pause(attempt))
+
+    def _pause(self, attempt: int) -> float | None:
+        if attempt:
+            return float(min(30.0, 0.5 * 2 ** min(attempt, 6)))
+        if self._unsettled:
+            return _SETTLE[self._unsettled - 1]
+        definitions = self._feeds.states().get(DEFINITIONS)
+        followed = definitions is not None and definitions.state in (FeedState.LIVE, FeedState.SYNCING)
+        return None if followed else _PROBE
+
+    def _arrange(self) -> None:
+        looked_at = self._inputs()
+        self._notice_definitions()
+        for fixed in FIXED:
+            resource = self.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            if resource is None:
+                self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
+            else:
+                self._follow(fixed.feed, resource)
+        self._arrange_modules()
+        self._resources = {resource.name: resource for resource in self.client.discovery.known()}
+        self._looked_at = looked_at
+
+    def _follow(self, feed: str, resource: Resource) -> None:
+        from kymatui.adapters.kube.projections import MetadataOnly, Workload
+
+        decode: Any = {"apps": Workload, DEFINITION.group: MetadataOnly}.get(resource.group)
+        wanted = (self._options.namespace, KYMA_NAMESPACE, self.namespace)
+        self._feeds.follow(
+            feed,
+            resource,
+            namespaces=tuple(dict.fromkeys(name for name in wanted if name)),
+            decode=decode,
+            metadata_only=resource.group == DEFINITION.group,
+            missing=self._missing,
+        )
+
+    def _arrange_modules(self) -> None:
+        wanted: dict[tuple[str, str], str] = {}
+        for (group, kind), versions in module_kinds(self._feeds.objects(KYMA_KINDS[1].feed)).items():
+            resource = self.client.discovery.find_kind(group, kind, versions)
+            if resource is None:
+                # The plural is unknown here: kubectl takes the kind in its place, and so does this name.
+                wanted[group, kind] = f"{kind.lower()}.{group}"
+                self._feeds.absent(wanted[group, kind], f"the cluster does not serve {kind} of {group}")
+            else:
+                wanted[group, kind] = resource.name
+                self._follow(resource.name, resource)
+        for key, name in self._modules.items():
+            if wanted.get(key) != name and name not in wanted.values():
+                self._feeds.drop(name)
+        self._modules = wanted
+
+    def _notice_definitions(self) -> None:
+        """Kinds that came or went make what is known of the server old."""
+        now = frozenset(_name(item) for item in self._feeds.objects(DEFINITIONS))
+        if now != self._seen_definitions:
+            known = {resource.name for resource in self.client.discovery.known()}
+            gone = (self._seen_definitions - now) & known
+            self._seen_definitions = now
+            self._unsettled = 1
+            if not gone and now <= known:
+                self._unsettled = 0
+            else:
+                self.client.discovery.invalidate()
+        elif self._unsettled:
+            known = {resource.name for resource in self.client.discovery.known()}
+            unserved = bool(now - known)
+            self._unsettled = self._unsettled + 1 if unserved and self._unsettled < len(_SETTLE) else 0
+            if unserved:
+                self.client.discovery.invalidate()
+
+    def _missing(self) -> None:
+        """A kind that was there is answered with 404."""
+        self.client.discovery.invalidate()
+        self._wake()
+
+    def _changed(self) -> None:
+        if self._inputs() != self._looked_at:
+            self._wake()
+        with self._state:
+            self._state.notify_all()
+        self._bell.ring()
+
+    def _inputs(self) -> object:
+        """What decides which kinds are watched; the tuples stay the same objects until something changes."""
+        return _Same(self._feeds.objects(KYMA_KINDS[1].feed)), _Same(self._feeds.objects(DEFINITIONS))
+
+    def _wake(self) -> None:
+        self._look.set()
+
+    def _complete(self) -> bool:
+        states = self._feeds.states().values()
+        listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
+        return listed and self._looked_at == self._inputs() and not self._look.is_set()
+
+    # reading
+
+    def _module_resources(self) -> dict[GroupVersionKind, tuple[Object, ...]]:
+        found: dict[GroupVersionKind, tuple[Object, ...]] = {}
+        for name in dict(self._modules).values():
+            kind = self._feeds.kind(name)
+            if kind is not None:
+                found[kind] = self._feeds.objects(name)
+        return found
+
+    def _definition(self, item: Object) -> Object:
+        """A definition as far as names and readiness go: its metadata is watched, the rest is known from discovery.
+
+        Whole definitions are megabytes. What discovery serves is established.
+        """
+        plural, _, group = _name(item).partition(".")
+        resource = self._resources.get(f"{plural}.{group}")
+        names = {"plural": plural, "kind": resource.kind if resource is not None else ""}
+        scope = "Namespaced" if resource is None or resource.namespaced else "Cluster"
+        made: dict[str, Any] = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": item.get("metadata") or {},
+            "spec": {"group": group, "names": names, "scope": scope},
+        }
+        if resource is not None:
+            made["status"] = {
+                "conditions": [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]
+            }
+        return made
+
+
+class _Same:
+    """Compares by identity."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _name(item: Object) -> str:
+    metadata = item.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
