@@ -19,7 +19,7 @@ from kymatui.helm.values import load_values
 from kymatui.helm.yaml import YamlError
 
 _BOM: Final = b"\xef\xbb\xbf"
-_MANIFESTS: Final = (".yaml", ".yml", ".json")
+MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 class Chart:
@@ -85,7 +85,9 @@ class Chart:
 
     def crd_files(self) -> list[ChartFile]:
         """The files below crds/ of this chart alone."""
-        return [one for one in self.files if one.name.startswith("crds/") and one.name.lower().endswith(_MANIFESTS)]
+        return [
+            one for one in self.files if one.name.startswith("crds/") and one.name.lower().endswith(MANIFEST_SUFFIXES)
+        ]
 
 
 def _is_ignored(rules: IgnoreRules, name: str) -> bool:

@@ -119,6 +119,14 @@ _SPACE: Final = "\t\n\f\r "
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}\Z", re.ASCII)
 
 
+class ManifestError(HelmError):
+    """What a template rendered is no manifest; `path` is the template."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"YAML parse error on {path}: {problem}")
+        self.path = path
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """The beginning of a manifest: what Helm reads of it."""
@@ -160,7 +168,7 @@ Kinded = TypeVar("Kinded", Manifest, Hook)
 
 
 def sort_manifests(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]]:
-    """Manifests and hooks of what was rendered ({path: text}), in the order of installation. Raises HelmError."""
+    """Manifests and hooks of what was rendered ({path: text}), in the order of installation. Raises ManifestError."""
     manifests: list[Manifest] = []
     hooks: list[Hook] = []
     for path in sorted(files, key=to_bytes):
@@ -276,5 +284,5 @@ _HEADS: Final = _HeadCache(8192)
 def _head(path: str, document: str) -> Head:
     found = _HEADS.read(document)
     if isinstance(found, str):
-        raise HelmError(f"YAML parse error on {path}: {found}")
+        raise ManifestError(path, found)
     return found

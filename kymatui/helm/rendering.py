@@ -6,19 +6,19 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.capabilities import KUBE_VERSION, Capabilities
-from kymatui.helm.charts import Chart
+from kymatui.helm.charts import MANIFEST_SUFFIXES, Chart
 from kymatui.helm.coalescing import coalesce_values
 from kymatui.helm.dependencies import is_compatible, process_dependencies
 from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.templates import TemplateSet
-from kymatui.helm.manifests import Hook, Manifest, sort_manifests
+from kymatui.helm.manifests import Hook, Manifest, ManifestError, sort_manifests
 from kymatui.helm.schemas import check_schemas
 from kymatui.helm.scoping import Scopes, scope_templates
 from kymatui.helm.trees import ChartNode
@@ -44,14 +44,29 @@ class Rendered:
     notes      NOTES.txt
     crds       files below crds/, of the chart and of its dependencies, where they were asked for
     values     the values that the templates had, with those of all charts
+
+    A chart whose templates render something else than manifests into a file that is not named as one (.txt, say) has
+    `files` all the same; `manifests` and `hooks` raise ManifestError then.
     """
 
     files: dict[str, str]
-    manifests: list[Manifest]
-    hooks: list[Hook]
     notes: str
-    crds: list[CrdFile] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
+    crds: list[CrdFile]
+    values: dict[str, Any]
+    outcome: tuple[list[Manifest], list[Hook]] | ManifestError
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        return self._sorted()[0]
+
+    @property
+    def hooks(self) -> list[Hook]:
+        return self._sorted()[1]
+
+    def _sorted(self) -> tuple[list[Manifest], list[Hook]]:
+        if isinstance(self.outcome, ManifestError):
+            raise self.outcome
+        return self.outcome
 
 
 def render(
@@ -96,9 +111,17 @@ def render(
     scopes = scope_templates(root, coalesced, release, capabilities)
     files = _execute(scopes, environment or Environment())
     notes = _take_notes(files, chart.name, sub_notes)
-    manifests, hooks = sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
     crds = list(_crds(root)) if include_crds else []
-    return Rendered(files, manifests, hooks, notes, crds, coalesced)
+    return Rendered(files, notes, crds, coalesced, _sort(files))
+
+
+def _sort(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]] | ManifestError:
+    try:
+        return sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
+    except ManifestError as error:
+        if error.path.lower().endswith(MANIFEST_SUFFIXES):
+            raise
+        return error
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
