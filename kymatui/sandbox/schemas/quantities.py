@@ -1,0 +1,96 @@
+"""Resource quantities (k8s.io/apimachinery/pkg/api/resource): reading, the canonical text, comparing."""
+
+from __future__ import annotations
+
+import functools
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+MALFORMED = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+BAD_SUFFIX = "unable to parse quantity's suffix"
+_PARTS = re.compile(r"^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$", re.DOTALL)
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_EXPONENT = re.compile(r"^[eE]([+-]?[0-9]+)$")
+_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_NANO = Fraction(1, 10**9)
+
+
+class QuantityError(ValueError):
+    """A text that is no quantity, in the server's words."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[Fraction, str]:
+    """(value, format); the format is "binary", "decimal" or "exponent"."""
+    match = _PARTS.match(text)
+    if not text or match is None or not ((match[2] or "") + (match[3] or "")):
+        raise QuantityError(MALFORMED)
+    sign, whole, part, suffix = match[1], match[2] or "0", match[3] or "", match[4]
+    digits = Fraction(int(whole + part or "0"), 10 ** len(part))
+    factor, style = _factor(suffix)
+    value = digits * factor * (-1 if sign == "-" else 1)
+    return _at_least_nano(value), style
+
+
+def _factor(suffix: str) -> tuple[Fraction, str]:
+    if suffix in _BINARY:
+        return Fraction(2 ** _BINARY[suffix]), "binary"
+    if suffix in _DECIMAL:
+        return Fraction(10) ** _DECIMAL[suffix], "decimal"
+    exponent = _EXPONENT.match(suffix)
+    if exponent and abs(int(exponent[1])) < 400:
+        return Fraction(10) ** int(exponent[1]), "exponent"
+    raise QuantityError(MALFORMED if re.search(r"[^eEinumkKMGTP0-9+-]", suffix) else BAD_SUFFIX)
+
+
+def _at_least_nano(value: Fraction) -> Fraction:
+    """What is finer than a billionth is rounded up, away from zero."""
+    scaled = abs(value) / _NANO
+    if scaled.denominator == 1:
+        return value
+    rounded = -(-scaled.numerator // scaled.denominator) * _NANO
+    return rounded if value > 0 else -rounded
+
+
+def canonical(value: str | float) -> str:
+    """The text that the server shows for a quantity; raises `QuantityError`."""
+    text = value.strip() if isinstance(value, str) else _number(value)
+    amount, style = _read(text)
+    if amount == 0:
+        return "0"
+    if style == "binary" and abs(amount) >= 1024 and amount.denominator == 1:
+        return _binary(int(amount))
+    return _decimal(amount, "decimal" if style == "binary" else style)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else format(Decimal(repr(value)), "f")
+
+
+def _binary(amount: int) -> str:
+    sign, left = ("-" if amount < 0 else ""), abs(amount)
+    best = ""
+    for suffix, shift in _BINARY.items():
+        if left % (1 << shift):
+            break
+        best = f"{sign}{left >> shift}{suffix}"
+    return best or f"{amount}"
+
+
+def _decimal(amount: Fraction, style: str) -> str:
+    exponent = -9
+    scaled = amount * 10**9
+    whole = int(scaled)
+    while whole % 1000 == 0 and exponent < 18:
+        whole //= 1000
+        exponent += 3
+    if style == "exponent":
+        return f"{whole}e{exponent}" if exponent else f"{whole}"
+    return f"{whole}{_SUFFIXES[exponent]}"
+
+
+def amount(value: str | float) -> Fraction:
+    """The quantity as an exact number; raises `QuantityError`."""
+    return _read(value.strip() if isinstance(value, str) else _number(value))[0]
