@@ -102,7 +102,7 @@ class KubeVersion(_Struct):
     def __str__(self) -> str:
         return self._normalizedVersion
 
-    def go_string(self) -> str:
+    def go_address_string(self) -> str:
         return self._normalizedVersion
 
     def go_json(self) -> dict[str, str]:

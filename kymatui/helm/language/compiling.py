@@ -62,12 +62,15 @@ class Value:
     cls        the Python class it is known to have, or ""
     container  the local that holds what the value was taken from ("C": it stands for itself), for names of types
     pipelined  it left a pipeline: None counts as Go's zero Value
+    addressable  it is where it was found, not a copy that went through a function: a struct there has its pointer's
+                 methods, String() among them
     """
 
     code: str
     cls: str = ""
     container: str = "C"
     pipelined: bool = False
+    addressable: bool = True
 
 
 @dataclass(slots=True)
@@ -163,7 +166,7 @@ class _Compiler:
 
     def print(self, node: Node, value: Value) -> None:
         self.current = node
-        self.out.line(f"R.print(w, {value.code})", self.origin())
+        self.out.line(f"R.{'print' if value.addressable else 'print_copy'}(w, {value.code})", self.origin())
 
     def jump(self, node: Jump) -> None:
         if self.loops:
@@ -461,7 +464,7 @@ class _Compiler:
             codes.insert(0, repr(args[0].text()) if args else "''")
         result = self.out.name("x")
         self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
-        return Value(result, _RESULTS.get(node.name, ""))
+        return Value(result, _RESULTS.get(node.name, ""), addressable=False)
 
     def invocation(self, name: str, function: Function, codes: list[str]) -> str:
         if function is BUILTINS["not"]:

@@ -62,6 +62,9 @@ def field(value: Any, name: str, container: Any) -> Any:
             return value[name] if name in value else zero(elem_type(go_type(value)))
     elif isinstance(value, Object):
         if name in value.go_fields:
+            if not name[0].isupper():
+                owner = static_type(container, value)
+                raise EvalError(f"{name} is an unexported field of struct type {owner}")
             return value.read_field(name)
     elif isinstance(value, NilPointer):
         raise EvalError(f"nil pointer evaluating {go_type(value)}.{name}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import normalize, runes
 from kymatui.helm.govalues.types import ANY, INVALID, Function, FunctionError
@@ -84,8 +85,12 @@ class Scope:
             raise HelmError(f"templates wrote more than {self.environment.limits.output} characters")
 
     def print(self, w: Callable[[str], object], value: Any) -> None:
-        """Writes an action's value."""
-        text = value if value.__class__ is str else printed(value)
+        """Writes an action's value, taken from where it is."""
+        self.print_copy(w, value if value.__class__ is str else printed(value))
+
+    def print_copy(self, w: Callable[[str], object], value: Any) -> None:
+        """Writes an action's value that a function gave."""
+        text = value if value.__class__ is str else "<no value>" if value is None else format_value(value)
         state = self.state
         state.output += len(text)
         if state.output > state.most_output:
