@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from kymatui.errors import UsageError
-from kymatui.wiring.sandbox import FAULTS
+from kymatui.wiring.sandbox import FAULTS, send_sandbox_fault, serve_sandbox
 
 _HIGHEST_PORT = 65_535
 

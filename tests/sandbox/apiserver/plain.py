@@ -1,0 +1,130 @@
+"""A server whose objects mean nothing in particular: what it does with them is its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
+from kymatui.sandbox.apiserver.builtins import builtin_resources
+from kymatui.sandbox.apiserver.catalog import Catalog
+from kymatui.sandbox.apiserver.exchange import Request, Response, User, parse_query
+from kymatui.sandbox.apiserver.resources import Cause, Object, Resource, Semantics
+from kymatui.sandbox.clock import ManualClock
+
+ADMIN_TOKEN, VIEWER_TOKEN = "the-admin", "the-viewer"
+
+
+class PlainSemantics:
+    """No types, no defaults, no rules."""
+
+    def decode(self, obj: Object) -> tuple[Object, list[str]]:
+        return obj, []
+
+    def prepare_create(self, obj: Object) -> None:
+        if obj["kind"] == "Namespace":
+            obj.setdefault("spec", {})["finalizers"] = ["kubernetes"]
+        if obj["kind"] == "CustomResourceDefinition":
+            names = obj["spec"]["names"]
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", names["kind"] + "List")
+
+    def prepare_update(self, new: Object, old: Object, subresource: str) -> None:
+        return None
+
+    def validate_create(self, obj: Object) -> list[Cause]:
+        return []
+
+    def validate_update(self, new: Object, old: Object, subresource: str) -> list[Cause]:
+        return []
+
+    def columns(self) -> list[Object]:
+        return [{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}]
+
+    def cells(self, obj: Object, now: float) -> list[Any]:
+        return [obj["metadata"]["name"]]
+
+    def field_names(self) -> frozenset[str]:
+        return frozenset()
+
+    def field(self, obj: Object, name: str) -> str:
+        return ""
+
+
+class NoOwnership:
+    """Nobody owns a field."""
+
+    def created(self, resource: Resource, obj: Object, manager: str, now: float) -> None:
+        return None
+
+    def updated(
+        self, resource: Resource, live: Object, obj: Object, manager: str, subresource: str, now: float
+    ) -> None:
+        return None
+
+    def applied(
+        self,
+        resource: Resource,
+        live: Object | None,
+        wanted: Object,
+        manager: str,
+        subresource: str,
+        now: float,
+        *,
+        force: bool,
+        validation: str,
+    ) -> tuple[Object, list[str]]:
+        return {**(live or {}), **wanted}, []
+
+
+class NoDocuments:
+    """No OpenAPI."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        del catalog
+
+    def v2(self) -> bytes:
+        return b"{}"
+
+    def v3_index(self) -> bytes:
+        return b"{}"
+
+    def v3(self, group_version: str) -> bytes | None:
+        return None
+
+
+def plain_semantics(*words: object) -> Semantics:
+    del words
+    return PlainSemantics()
+
+
+def plain_server(*, bootstrapped: bool = True) -> ApiServer:
+    """A server on a clock that stands still."""
+    meaning = Meaning(list(builtin_resources(plain_semantics)), plain_semantics, NoOwnership(), NoDocuments)
+    server = ApiServer(ManualClock(), meaning, admin_token=ADMIN_TOKEN, viewer_token=VIEWER_TOKEN)
+    if bootstrapped:
+        server.bootstrap()
+    return server
+
+
+def ask(
+    server: ApiServer,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    *,
+    token: str = ADMIN_TOKEN,
+    user: User | None = None,
+    **headers: str,
+) -> Response:
+    """One request; header names have underscores for dashes."""
+    path, _, query = path.partition("?")
+    found = {name.replace("_", "-"): value for name, value in headers.items()}
+    if token:
+        found.setdefault("authorization", f"Bearer {token}")
+    return server.api.handle(Request(method, path, parse_query(query), found, body, user))
+
+
+def advance(server: ApiServer, seconds: float = 0.0) -> None:
+    """Moves the server's clock."""
+    assert isinstance(server.clock, ManualClock)
+    server.clock.advance(seconds)
