@@ -152,20 +152,20 @@ class Scopes:
 
     def __init__(self) -> None:
         self.sources: dict[str, bytes] = {}
-        self.places: dict[str, tuple[dict[str, Any], str]] = {}
+        self.places: dict[str, tuple[TypedMap, str]] = {}
 
-    def add(
-        self, node: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any
-    ) -> dict[str, Any]:
+    def add(self, node: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any) -> TypedMap:
         subcharts: dict[str, Any] = {}
-        dot: dict[str, Any] = {
-            "Chart": chart_map(node.metadata, is_root=node.is_root),
-            "Files": files_of(node.chart.files),
-            "Release": release,
-            "Capabilities": capabilities,
-            "Values": values,
-            "Subcharts": subcharts,
-        }
+        dot = go_values(
+            {
+                "Chart": chart_map(node.metadata, is_root=node.is_root),
+                "Files": files_of(node.chart.files),
+                "Release": release,
+                "Capabilities": capabilities,
+                "Values": values,
+                "Subcharts": subcharts,
+            }
+        )
         for child in node.dependencies:
             # The very map that the parent has: what a template changes in it, both see.
             below = values.get(child.name)
@@ -174,7 +174,7 @@ class Scopes:
         self.add_templates(node, dot)
         return dot
 
-    def add_templates(self, node: ChartNode, dot: dict[str, Any]) -> None:
+    def add_templates(self, node: ChartNode, dot: TypedMap) -> None:
         path = node.path
         folder = posixpath.normpath(f"{path}/templates")
         library = node.chart.is_library
@@ -185,7 +185,7 @@ class Scopes:
             self.sources[place] = data
             self.places[place] = (dot, folder)
 
-    def enter(self, place: str) -> dict[str, Any]:
+    def enter(self, place: str) -> TypedMap:
         """Dot of a template, .Template included."""
         dot, folder = self.places[place]
         dot["Template"] = go_values({"Name": place, "BasePath": folder})
