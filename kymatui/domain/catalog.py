@@ -66,7 +66,7 @@ def _summary(kyma: Kyma) -> KymaSummary:
 
 
 def _row(subject: Subject, world: World, now: float, settings: Settings) -> Row:
-    there = presence(traces_of(subject))
+    there = presence(traces_of(subject, world))
     workload = subject.manager.workload
     ready = readiness(workload, now) if workload is not None else None
     checked = check_resources(
@@ -124,7 +124,8 @@ def _finished(
     drifted: Drift,
 ) -> Row:
     installed = "" if drifted.kind is DriftKind.NONE else subject.deployed.version or subject.deployed.text
-    case = Case(subject, there, assessment, drifted, installed, ready, checked, unreadable(subject, world))
+    hidden = unreadable(subject, world)
+    case = Case(subject, there, assessment, drifted, installed, ready, checked, hidden, world.kyma_unreadable)
     shown, meta = subject.shown, subject.meta
     has_channel = subject.origin is Origin.KYMA and not subject.mandatory
     return Row(

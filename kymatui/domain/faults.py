@@ -103,9 +103,23 @@ def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:
         yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", name)
     if kyma.meta.label_is_true(LABEL_SKIP):
         yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", name)
+    if kyma.meta.deleting:
+        held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
+        yield Problem(
+            Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", name
+        )
+    yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
         yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", name)
     yield from _disagreements(kyma, rows)
+
+
+def _orphaned(kyma: Kyma, world: World) -> Iterator[Problem]:
+    """Manifests that lifecycle-manager calls orphaned: of a module that the Kyma neither asks for nor reports."""
+    for module, manifest in sorted(world.manifests.items()):
+        if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
+            message = f"{manifest.ref} is orphaned: the Kyma neither asks for the module nor reports it"
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, str(manifest.ref))
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[Row]) -> Iterator[Problem]:

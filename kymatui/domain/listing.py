@@ -7,6 +7,7 @@ from typing import Any
 from kymatui.domain.problems import Problem
 from kymatui.domain.rows import Catalog, Checked, KymaSummary, Row
 from kymatui.domain.statechecks import Evaluation, Mode, RuleOutcome
+from kymatui.domain.states import StateSource
 
 
 def to_json(catalog: Catalog, mode: Mode = Mode.KLM) -> dict[str, Any]:
@@ -51,7 +52,10 @@ def row_json(row: Row, mode: Mode = Mode.KLM) -> dict[str, Any]:
 
 
 def _checks(checked: Checked, mode: Mode) -> list[dict[str, Any]]:
+    """The rules of the template; a plain status.state has none."""
     evaluation = checked.klm if mode is Mode.KLM else checked.strict
+    if evaluation.source is not StateSource.RULES:
+        return []
     return [_rule(checked, evaluation, outcome) for outcome in evaluation.rules]
 
 

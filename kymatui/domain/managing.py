@@ -16,12 +16,13 @@ from kymatui.domain.snapshots import Object
 from kymatui.domain.templates import ManagerRef, Template
 
 FIELD_MANAGER = "kymatui"
+KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 @dataclass(frozen=True, slots=True)
 class ManagerSight:
-    """The manager as found: `others` are managers of other templates of the same module that are there as well."""
+    """The manager as found; `others` are managers of community templates of the same module that are there as well."""
 
     sight: Sight
     workload: Object | None = None
@@ -40,8 +41,11 @@ class ManagerSight:
 
     @property
     def applied_by_kymatui(self) -> bool:
-        """Whether kymatui installed it: it leaves its name as the field manager."""
-        return self.workload is not None and FIELD_MANAGER in read_meta(Reader(self.workload)).field_managers
+        """Whether kymatui installed it and lifecycle-manager has not taken it over: both leave their names on it."""
+        if self.workload is None:
+            return False
+        managers = read_meta(Reader(self.workload)).field_managers
+        return FIELD_MANAGER in managers and KLM_FIELD_MANAGER not in managers
 
 
 def find_manager(
@@ -56,12 +60,19 @@ def find_manager(
     wanted = _wanted(preferred, offers)
     found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
     if found:
-        others = tuple(read_ref(raw) for _, raw in found[1:] if raw is not found[0][1])
+        direct = _directly_installed(world, offers)
+        others = tuple(read_ref(raw) for ref, raw in found[1:] if raw is not found[0][1] and ref in direct)
         return ManagerSight(Sight.FOUND, found[0][1], others, found[0][0])
     named = _by_manifest(world, module, manifest, raw_manifests)
     if named is not None:
         return ManagerSight(Sight.FOUND, named, (), wanted[0] if wanted else None)
     return ManagerSight(_not_found(world, wanted), wanted=wanted[0] if wanted else None)
+
+
+def _directly_installed(world: World, offers: Sequence[Template]) -> set[ManagerRef]:
+    """The managers that only community templates have; that of another version of Kyma's own is no second one."""
+    own = {template.manager for template in offers if world.shelf.is_kyma(template)}
+    return {template.manager for template in offers if template.manager is not None and template.manager not in own}
 
 
 def _wanted(preferred: Template | None, offers: Sequence[Template]) -> list[ManagerRef]:

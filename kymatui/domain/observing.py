@@ -17,6 +17,8 @@ from kymatui.domain.shelves import Shelf, read_shelf
 from kymatui.domain.snapshots import FeedState, Object, Snapshot
 
 _UNREADABLE = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
+KYMA_FEED = "kymas.operator.kyma-project.io"
+CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
 WORKLOAD_FEEDS = {
     "Deployment": "deployments.apps",
     "StatefulSet": "statefulsets.apps",
@@ -43,6 +45,11 @@ class World:
     def is_runtime(self) -> bool:
         """Whether modules run here, or may: in a control plane their workloads are in other clusters."""
         return self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+
+    @property
+    def kyma_unreadable(self) -> bool:
+        """Whether there may be a Kyma that is not seen."""
+        return self.kyma is None and not self.readable(KYMA_FEED)
 
     def readable(self, feed: str) -> bool:
         """Whether the absence of objects of a resource name means that there are none."""

@@ -37,7 +37,8 @@ class Traces:
     """What was seen of a module.
 
     `resources` counts its custom resources, None where they could not be read; `configurable` says that there is a kind
-    of resource at all; `direct` that somebody else than lifecycle-manager installed something of it.
+    of resource at all; `direct` that somebody else than lifecycle-manager installed something of it; `kyma_unreadable`
+    that a Kyma may ask for it without being seen.
     """
 
     requested: bool = False
@@ -52,17 +53,23 @@ class Traces:
     resources_deleting: int = 0
     configurable: bool = True
     direct: bool = False
+    kyma_unreadable: bool = False
 
 
 def presence(traces: Traces) -> Presence:
     """Walks the flowchart."""
+    found = _presence(traces)
+    return Presence.UNKNOWN if found is Presence.NOT_INSTALLED and traces.kyma_unreadable else found
+
+
+def _presence(traces: Traces) -> Presence:
     if traces.requested:
         return _requested(traces)
     if traces.reported not in (None, "Unmanaged"):
         return Presence.DELETING
     if traces.manifest_deleting or traces.manager_deleting:
         return Presence.DELETING
-    if traces.mandatory and traces.manifest:
+    if traces.manifest:
         return Presence.ENABLED
     return _direct(traces)
 

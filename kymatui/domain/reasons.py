@@ -9,6 +9,7 @@ from kymatui.domain import refusals
 from kymatui.domain.assessing import Assessment
 from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.kymas import Policy
+from kymatui.domain.observing import KYMA_FEED
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
@@ -35,6 +36,7 @@ class Case:
     readiness: Readiness | None
     checked: tuple[Checked, ...]
     unreadable: tuple[str, ...]
+    kyma_unreadable: bool = False
 
     @property
     def refusal(self) -> Refusal | None:
@@ -201,6 +203,13 @@ def _processing(case: Case) -> Reason | None:
     return Reason(f"{KLM} is at work", Actor.KLM)
 
 
+def _owner_unknown(case: Case) -> Reason | None:
+    if not case.kyma_unreadable or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
+        return None
+    runs = f"{case.installed} runs" if case.installed else "installed"
+    return Reason(f"{runs}; whether it is managed is not known: {KYMA_FEED} cannot be read", Actor.CLUSTER)
+
+
 def _drifting(case: Case) -> Reason | None:
     kind, apart = case.drift.kind, case.drift.distance
     if kind is DriftKind.BEHIND and case.subject.managed:
@@ -244,7 +253,8 @@ def _unknown(case: Case) -> Reason | None:
             f"{case.installed} runs, which names no version to compare with {case.subject.desired or 'anything'}"
         )
     if case.presence is Presence.UNKNOWN:
-        what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "its manager cannot be looked for"
+        hidden = (*case.unreadable, *((KYMA_FEED,) if case.kyma_unreadable else ()))
+        what = f"{', '.join(hidden)} cannot be read" if hidden else "its manager cannot be looked for"
         return Reason(f"it is not known whether it is installed: {what}")
     return None
 
@@ -277,6 +287,7 @@ _STEPS: tuple[Callable[[Case], Reason | None], ...] = (
     _bad_state,
     _held_back,
     _processing,
+    _owner_unknown,
     _drifting,
     _conventions,
     _not_configured,

@@ -69,6 +69,18 @@ class NoReleaseMeta(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogUnreadable(Refusal):
+    """Nothing was found, and what could have been found may not be read: `feeds` are the resource names."""
+
+    feeds: tuple[str, ...]
+
+    @property
+    def state(self) -> State:
+        """Nobody knows."""
+        return State.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
 class NoChannels(Refusal):
     """The ModuleReleaseMeta has no channels at all."""
 

@@ -26,12 +26,16 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A template of the module: its version, where it stands, and which catalog it belongs to."""
+    """A template of the module: its version, where it stands, and which catalog it belongs to.
+
+    `source` is the address that a community template was fetched from, "" where it does not say.
+    """
 
     version: str
     template: ObjectRef
     origin: Origin
     channels: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kymatui.domain import refusals
 from kymatui.domain.evidence import Claims, Deployed, deployed, gather, manager_images
 from kymatui.domain.images import Image, parse_image
 from kymatui.domain.kymas import Kyma, ModuleReport, ModuleRequest
 from kymatui.domain.managing import ManagerSight, find_manager
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import Meta, read_meta
-from kymatui.domain.observing import WORKLOAD_FEEDS, World
+from kymatui.domain.observing import CATALOG_FEEDS, WORKLOAD_FEEDS, World
 from kymatui.domain.presence import Sight, Traces
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
@@ -25,6 +26,12 @@ from kymatui.domain.states import State
 from kymatui.domain.templates import Template
 from kymatui.domain.versions import newest, same
 
+_MISSING = (
+    refusals.NoReleaseMeta,
+    refusals.TemplateMissing,
+    refusals.NoTemplateInChannel,
+    refusals.TemplateWithoutChannel,
+)
 _NOT_A_MODULE = "Kyma"  # a template whose default resource is the Kyma itself has no resource of its own
 
 
@@ -90,7 +97,7 @@ class Subject:
 
 def gather_subject(name: str, world: World, now: float, settings: Settings) -> Subject:
     """Finds everything that concerns one module."""
-    resolution = resolve(name, world.kyma, world.shelf, now=now, rules=settings.rules)
+    resolution = _readable_refusal(resolve(name, world.kyma, world.shelf, now=now, rules=settings.rules), world)
     meta, templates = world.shelf.meta(name), world.shelf.offers(name)
     offers = offers_of(world, name)
     origin = _origin(world, name, offers)
@@ -139,7 +146,15 @@ def offers_of(world: World, module: str) -> tuple[Offer, ...]:
         channels = [template.channel] if template.channel else []
         if meta is not None and origin is Origin.KYMA:
             channels += [name for name, version in meta.channels.items() if same(version, template.version)]
-        offers.append(Offer(template.version, template.ref, origin, tuple(dict.fromkeys(channels))))
+        offers.append(
+            Offer(
+                template.version,
+                template.ref,
+                origin,
+                tuple(dict.fromkeys(channels)),
+                template.meta.annotations.get("source", ""),
+            )
+        )
     return tuple(offers)
 
 
@@ -169,7 +184,15 @@ def unreadable(subject: Subject, world: World) -> tuple[str, ...]:
     return tuple(names)
 
 
-def traces_of(subject: Subject) -> Traces:
+def _readable_refusal(found: Resolution, world: World) -> Resolution:
+    """A refusal because something is missing says nothing where that may not be read."""
+    hidden = tuple(feed for feed in CATALOG_FEEDS if not world.readable(feed))
+    if not hidden or not isinstance(found.refusal, _MISSING):
+        return found
+    return replace(found, refusal=refusals.CatalogUnreadable(found.module, hidden))
+
+
+def traces_of(subject: Subject, world: World) -> Traces:
     """What the flowchart of the module's status looks at."""
     resources, manager, manifest = subject.resources, subject.manager, subject.manifest
     return Traces(
@@ -185,6 +208,7 @@ def traces_of(subject: Subject) -> Traces:
         resources_deleting=sum(read_meta(Reader(raw)).deleting for raw in resources or ()),
         configurable=subject.kind is not None,
         direct=bool(manager.others) or manager.applied_by_kymatui,
+        kyma_unreadable=world.kyma_unreadable,
     )
 
 

@@ -466,6 +466,22 @@ def test_two_managers_of_one_module_are_a_conflict() -> None:
     assert "Deployment mod-system/mod-manager" in found.reason.text
 
 
+def test_a_manager_that_was_renamed_between_versions_is_no_conflict() -> None:
+    renamed = template("mod", "1.2.0")
+    renamed["spec"]["manager"]["name"] = "old-manager"
+    managers = [deployment("mod", "1.3.1"), deployment("mod", "1.2.0", name="old-manager")]
+    found = row(templates=[renamed, CATALOG[1]], kymas=[managed()], workloads=managers, resources=[resource("mod")])
+    assert (found.presence, found.installed) == (Presence.ENABLED, "1.3.1")
+    only_old = row(templates=[renamed, CATALOG[1]], kymas=[managed()], workloads=managers[1:])
+    assert (only_old.installed, only_old.drift.kind) == ("1.2.0", DriftKind.BEHIND)
+
+
+def test_a_module_that_was_handed_over_is_no_conflict() -> None:
+    writers = [{"manager": "kymatui"}, {"manager": "declarative.kyma-project.io/applier"}]
+    workloads = [deployment("mod", "1.3.1", managedFields=writers)]
+    assert row(kymas=[managed()], workloads=workloads, resources=[resource("mod")]).presence is Presence.ENABLED
+
+
 def test_in_a_control_plane_the_workloads_are_elsewhere() -> None:
     owner = managed()
     owner["metadata"].update(namespace="kcp-system", name="runtime-1")
@@ -522,3 +538,44 @@ def test_an_unsettled_tag_shows_itself() -> None:
     shipped = {("mod", "1.3.1"): [deployment("mod", commit)]}
     named = row(Settings(raw_manifests=shipped), workloads=[deployment("mod", commit)], resources=[resource("mod")])
     assert (named.installed, named.drift.kind) == ("1.3.1", DriftKind.IN_SYNC)
+
+
+def test_a_kyma_that_may_not_be_read_leaves_its_modules_unknown() -> None:
+    hidden = {"kymas.operator.kyma-project.io": Feed(FeedState.FORBIDDEN)}
+    absent, there = row(feeds=hidden), row(feeds=hidden, **OLD)
+    assert absent.presence is Presence.UNKNOWN
+    assert there.reason.text == (
+        "1.2.0 runs; whether it is managed is not known: kymas.operator.kyma-project.io cannot be read"
+    )
+
+
+def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
+    hidden = {"modulereleasemetas.operator.kyma-project.io": Feed(FeedState.FORBIDDEN)}
+    found = row(templates=[], release_metas=[], kymas=[kyma([{"name": "mod"}])], feeds=hidden)
+    assert found.state is State.UNKNOWN
+    assert found.reason.text.startswith("it is not known what the catalog offers: modulereleasemetas")
+    assert found.reason.severity is not Severity.ERROR
+
+
+def test_70_a_manifest_that_no_kyma_asks_for_is_orphaned() -> None:
+    seen = see(kymas=[kyma()], manifests=[manifest("mod", "1.3.1")])
+    said = "Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither asks for the module nor reports it"
+    assert said in [problem.message for problem in seen.problems]
+
+
+def test_a_kyma_that_is_being_deleted_is_said() -> None:
+    owner = kyma()
+    owner["metadata"].update(deletionTimestamp=stamp(60), finalizers=["operator.kyma-project.io/Kyma"])
+    seen = see(kymas=[owner])
+    assert seen.kyma is not None
+    assert seen.kyma.deleting
+    assert "held by operator.kyma-project.io/Kyma" in seen.problems[0].message
+
+
+def test_12_a_module_that_is_not_allowed_any_more_is_announced_as_leaving() -> None:
+    found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="true"))], kymas=[managed()], **RUNNING)
+    assert found.reason.text == (
+        "not allowed for this Kyma, so lifecycle-manager removes it: "
+        "it is a beta module, and the Kyma is not labelled beta"
+    )
+    assert found.reason.severity is Severity.ERROR

@@ -34,6 +34,8 @@ FOUND, ABSENT = Sight.FOUND, Sight.ABSENT
         pytest.param(Traces(manager=FOUND), Presence.NOT_CONFIGURED, id="a manager without resources"),
         pytest.param(Traces(manager=FOUND, configurable=False), Presence.ENABLED, id="a manager that needs none"),
         pytest.param(Traces(mandatory=True, manifest=True), Presence.ENABLED, id="mandatory"),
+        pytest.param(Traces(manifest=True), Presence.ENABLED, id="a Manifest that no Kyma asks for"),
+        pytest.param(Traces(kyma_unreadable=True), Presence.UNKNOWN, id="a Kyma may ask for it without being seen"),
         pytest.param(Traces(manager=Sight.UNREADABLE), Presence.UNKNOWN, id="workloads may not be read"),
         pytest.param(Traces(resources=None), Presence.UNKNOWN, id="resources may not be read"),
         pytest.param(Traces(resources=None, manager=FOUND), Presence.ENABLED, id="but the manager is there"),

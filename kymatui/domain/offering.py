@@ -1,0 +1,54 @@
+"""Finding one version of a module among everything that is offered, by what a person typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.templates import Template
+from kymatui.domain.versions import newest, order, same
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchModule:
+    """Nothing offers the module; `alike` are names that contain the word."""
+
+    module: str
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchVersion:
+    """The module is offered in other versions only, the newest first."""
+
+    module: str
+    version: str
+    offered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralOffers:
+    """The version is offered in several places, and it was not said which one is meant."""
+
+    module: str
+    version: str
+    places: tuple[str, ...]
+
+
+Found = Template | NoSuchModule | NoSuchVersion | SeveralOffers
+
+
+def find_offer(shelf: Shelf, module: str, version: str = "", namespace: str = "") -> Found:
+    """The template of a version, or of the newest; versions are compared as versions, never as parts of texts."""
+    offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
+    if not offers:
+        return NoSuchModule(module, tuple(sorted(name for name in shelf.by_module if module and module in name)))
+    wanted = version or newest([template.version for template in offers if template.version])
+    found = [template for template in offers if same(template.version, wanted)]
+    if not found:
+        known = sorted({template.version for template in offers if template.version}, key=order, reverse=True)
+        return NoSuchVersion(module, wanted, tuple(known))
+    if len(found) > 1:
+        places = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in found))
+        return SeveralOffers(module, wanted, places)
+    return found[0]

@@ -1,0 +1,54 @@
+"""Finding what a person asks for: the module, the version, or a refusal that says what there is instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.domain.offering import Found, NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.templates import Template
+from tests.domain.builders import community_template, shelf
+
+
+@pytest.fixture
+def offers() -> Shelf:
+    return shelf(
+        community_template("mod", "0.9.0"),
+        community_template("mod", "11.1.0-rc1"),
+        community_template("mod", "1.0.0"),
+        community_template("mod", "1.0.0", namespace="team"),
+        community_template("other-mod", "1.0.0"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "version", "namespace", "found"),
+    [
+        pytest.param("mod", "0.9.0", "", "default/mod-0.9.0", id="a version"),
+        pytest.param("mod", "v0.9.0", "", "default/mod-0.9.0", id="with a leading v"),
+        pytest.param("mod", "", "default", "default/mod-1.0.0", id="62 the newest release"),
+        pytest.param("mod", "", "team", "team/mod-1.0.0", id="in one namespace"),
+        pytest.param("mod", "1.1.0", "", ("11.1.0-rc1", "1.0.0", "0.9.0"), id="59 a part of a version is none"),
+        pytest.param("mo", "", "", ("mod", "other-mod"), id="61 an unknown module, and names like it"),
+        pytest.param("mod", "1.0.0", "", ("default/mod-1.0.0", "team/mod-1.0.0"), id="in two places"),
+    ],
+)
+def test_offers(module: str, version: str, namespace: str, found: object, offers: Shelf) -> None:
+    assert shown(find_offer(offers, module, version, namespace)) == found
+
+
+def shown(found: Found) -> object:
+    match found:
+        case Template():
+            return f"{found.meta.namespace}/{found.meta.name}"
+        case NoSuchModule():
+            return found.alike
+        case NoSuchVersion():
+            return found.offered
+        case SeveralOffers():
+            return found.places
+
+
+def test_61_an_unknown_module_is_not_found(offers: Shelf) -> None:
+    assert find_offer(offers, "nothing-like-it") == NoSuchModule("nothing-like-it", ())
+    assert find_offer(offers, "") == NoSuchModule("", ())
