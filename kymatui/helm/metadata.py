@@ -117,6 +117,16 @@ _FIELDS: Final = {
 }
 _METADATA = struct("v2.Metadata", _FIELDS, dict)
 
+FIELDS: Final = frozenset(_FIELDS)
+"""The fields of Chart.yaml."""
+NESTED_FIELDS: Final = {
+    "maintainers": frozenset({"name", "email", "url"}),
+    "dependencies": frozenset(
+        {"name", "version", "repository", "condition", "tags", "enabled", "import-values", "alias"}
+    ),
+}
+"""The fields of its entries."""
+
 
 def _generated(value: Any, where: str) -> str:
     if isinstance(value, str):

@@ -1,0 +1,42 @@
+"""Names of objects as Kubernetes wants them, by kind (apimachinery's validation)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SERVICE = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+_ENDS = "and must start and end with an alphanumeric character"
+
+
+def name_problems(kind: str, name: str) -> Iterator[str]:
+    """What Kubernetes would say of a name, by the kind's own rule."""
+    match kind.lower():
+        case "certificatesigningrequest":
+            return
+        case "role" | "clusterrole" | "rolebinding" | "clusterrolebinding":
+            yield from (f"may not be '{name}'" for _ in range(name in (".", "..")))
+            yield from (f"may not contain '{sign}'" for sign in "/%" if sign in name)
+        case "service":
+            yield from _pattern(
+                name,
+                _SERVICE,
+                63,
+                "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+                " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123'",
+            )
+        case "namespace":
+            words = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
+            yield from _pattern(name, _LABEL, 63, f"{words} (e.g. 'my-name',  or '123-abc'")
+        case _:
+            words = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.',"
+            yield from _pattern(name, _SUBDOMAIN, 253, f"{words} {_ENDS} (e.g. 'example.com'")
+
+
+def _pattern(name: str, pattern: str, longest: int, words: str) -> Iterator[str]:
+    if len(name.encode()) > longest:
+        yield f"must be no more than {longest} bytes"
+    if not re.fullmatch(pattern, name):
+        yield f"{words}, regex used for validation is '{pattern}')"

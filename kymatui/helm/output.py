@@ -1,0 +1,69 @@
+"""Rendered charts as the text that `helm template` prints, and as the files that it writes."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+
+from kymatui.errors import HelmError
+from kymatui.helm.manifests import split_manifests
+from kymatui.helm.rendering import Rendered
+
+_SOURCE = re.compile(r"# Source: [^/]+/(.+)")
+Part = tuple[str, str]
+"""A path of the chart and the text that comes from it."""
+
+
+def parts(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> list[Part]:
+    """What is printed, in order: CRDs where they were asked for, manifests in the order of installation, hooks."""
+    found = [(crd.path, crd.content) for crd in rendered.crds]
+    found += [(manifest.path, manifest.content) for manifest in rendered.manifests]
+    if hooks:
+        found += [(hook.path, hook.content) for hook in rendered.hooks if tests or "test" not in hook.events]
+    return found
+
+
+def manifest_text(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> str:
+    """All of it as one text of YAML documents, each with the template that it comes from."""
+    release = [*((crd.path, crd.content) for crd in rendered.crds), *((m.path, m.content) for m in rendered.manifests)]
+    text = "".join(_document(path, content) for path, content in release).strip() + "\n"
+    if hooks:
+        shown = (hook for hook in rendered.hooks if tests or "test" not in hook.events)
+        text += "".join(_document(hook.path, hook.content) for hook in shown)
+    return text
+
+
+def _document(path: str, content: str) -> str:
+    return f"---\n# Source: {path}\n{content}\n"
+
+
+def only(text: str, wanted: Sequence[str]) -> str:
+    """The documents of the templates that are named (`--show-only`); a pattern takes `*`, `?` and `[…]` within a path.
+
+    Raises HelmError for a name that no document comes from.
+    """
+    documents = split_manifests(text)
+    shown: list[str] = []
+    for pattern in wanted:
+        found = [document for document in documents if _comes_from(document, pattern.replace("\\", "/"))]
+        if not found:
+            raise HelmError(f"could not find template {pattern} in chart")
+        shown += found
+    return "".join(f"---\n{document}\n" for document in shown)
+
+
+def _comes_from(document: str, pattern: str) -> bool:
+    source = _SOURCE.search(document)
+    if source is None:
+        return False
+    have, want = source[1].split("/"), pattern.split("/")
+    return len(have) == len(want) and all(fnmatch.fnmatchcase(h, w) for h, w in zip(have, want, strict=True))
+
+
+def files(found: Iterable[Part]) -> dict[str, str]:
+    """One text a template, as `--output-dir` writes them."""
+    texts: dict[str, str] = {}
+    for path, content in found:
+        texts[path] = texts.get(path, "") + _document(path, content)
+    return texts

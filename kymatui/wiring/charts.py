@@ -1,0 +1,32 @@
+"""Charts from elsewhere: the adapters' fetcher, with its cache in the platform's place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kymatui.adapters.charts import FetchedChart
+
+
+def fetch_chart(
+    reference: str,
+    *,
+    version: str = "",
+    repository: str = "",
+    username: str = "",
+    password: str = "",
+    ca: str | None = None,
+    plain_http: bool = False,
+    provenance: bool = False,
+) -> FetchedChart:
+    """A packed chart by URL, by name in a repository, or by `oci://` reference.
+
+    Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
+    """
+    from platformdirs import user_cache_path
+
+    from kymatui.adapters.charts import Access, ChartFetcher
+
+    cache = user_cache_path("kymatui", appauthor=False) / "charts"
+    fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache))
+    return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)

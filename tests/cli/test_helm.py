@@ -1,0 +1,167 @@
+"""`kymatui helm` prints what helm prints."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from kymatui.cli.main import main
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.1.0\nappVersion: '7'\n",
+    "values.yaml": "name: world\nreplicas: 1\n",
+    "README.md": "# demo\n",
+    "crds/thing.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things}\n",
+    "templates/config.yaml": "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: {{ .Release.Name }}\n"
+    "data:\n  hello: {{ .Values.name }}\n",
+    "templates/account.yaml": "kind: ServiceAccount\napiVersion: v1\nmetadata:\n  name: {{ .Release.Name }}\n",
+    "templates/check.yaml": "kind: Pod\napiVersion: v1\nmetadata:\n  name: check\n"
+    '  annotations: {"helm.sh/hook": test}\n',
+    "templates/NOTES.txt": "Thanks.\n",
+}
+
+ACCOUNT = """---
+# Source: demo/templates/account.yaml
+kind: ServiceAccount
+apiVersion: v1
+metadata:
+  name: r
+"""
+CONFIG = """---
+# Source: demo/templates/config.yaml
+kind: ConfigMap
+apiVersion: v1
+metadata:
+  name: r
+data:
+  hello: world
+"""
+CHECK = """---
+# Source: demo/templates/check.yaml
+kind: Pod
+apiVersion: v1
+metadata:
+  name: check
+  annotations: {"helm.sh/hook": test}
+"""
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    root = tmp_path / "demo"
+    for name, text in CHART.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def helm(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    status = main(["helm", *(str(word) for word in words)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        ([], ACCOUNT + CONFIG + CHECK),
+        (["--no-hooks"], ACCOUNT + CONFIG),
+        (["--skip-tests"], ACCOUNT + CONFIG),
+        (["--set", "name=moon", "--skip-tests"], ACCOUNT + CONFIG.replace("world", "moon")),
+        (["-s", "templates/config.yaml"], CONFIG),
+        (["-s", "templates/*count.yaml", "-s", "templates/check.yaml"], ACCOUNT + CHECK),
+    ],
+)
+def test_template_prints_in_the_order_of_installation(
+    chart: Path, capsys: pytest.CaptureFixture[str], flags: list[str], text: str
+) -> None:
+    assert helm(capsys, "template", "r", chart, *flags) == (0, text, "")
+
+
+def test_definitions_come_first_when_asked(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = helm(capsys, "template", "r", chart, "--include-crds")
+    assert out.startswith("---\n# Source: demo/crds/thing.yaml\napiVersion: apiextensions.k8s.io/v1\n")
+
+
+def test_an_archive_renders_like_its_folder(chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = tmp_path / "demo-0.1.0.tgz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(chart, "demo")
+    assert helm(capsys, "template", "r", packed) == helm(capsys, "template", "r", chart)
+
+
+def test_files_are_written_below_the_folder(chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = helm(capsys, "template", "r", chart, "--output-dir", tmp_path / "out")
+    assert status == 0
+    assert out.splitlines()[0] == f"wrote {tmp_path}/out/demo/templates/account.yaml"
+    assert (tmp_path / "out/demo/templates/config.yaml").read_text() == CONFIG
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["template", "r", "nowhere"], 1, 'path "nowhere" not found'),
+        (["template", "r", "{chart}", "-s", "templates/none.yaml"], 1, "could not find template templates/none.yaml"),
+        (["template", "r", "{chart}", "--set", "a=1,a.b=2"], 1, "failed parsing --set data"),
+        (["template", "r", "{chart}", "-f", "none.yaml"], 1, "none.yaml"),
+        (["template", "r", "{chart}", "more"], 64, "too many words"),
+        (["template", "r", "{chart}", "--verify"], 1, "unpacked charts cannot be verified"),
+        (["show", "shape", "{chart}"], 64, "invalid choice"),
+        (["dance"], 64, "invalid choice"),
+    ],
+)
+def test_bad_input_names_what_is_wrong(
+    chart: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, message: str
+) -> None:
+    found, out, err = helm(capsys, *(word.replace("{chart}", str(chart)) for word in words))
+    assert (found, out) == (status, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_show_prints_each_part(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metadata = 'apiVersion: v2\nappVersion: "7"\nname: demo\nversion: 0.1.0\n'
+    assert helm(capsys, "show", "chart", chart)[1] == f"{metadata}\n"
+    assert helm(capsys, "show", "values", chart)[1] == "name: world\nreplicas: 1\n\n"
+    assert helm(capsys, "show", "readme", chart)[1] == "# demo\n\n"
+    crds = f"---\n{CHART['crds/thing.yaml']}\n"
+    assert helm(capsys, "show", "crds", chart)[1] == crds
+    everything = f"{metadata}\n---\nname: world\nreplicas: 1\n\n---\n# demo\n\n{crds}"
+    assert helm(capsys, "show", "all", chart)[1] == everything
+
+
+def test_lint_accepts_a_good_chart(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = f"==> Linting {chart}\n[INFO] Chart.yaml: icon is recommended\n\n1 chart(s) linted, 0 chart(s) failed\n"
+    assert helm(capsys, "lint", chart) == (0, report, "")
+
+
+def test_lint_fails_a_bad_one_and_says_where(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/config.yaml").write_text("data: {{ .Values.x.y }}\n")
+    status, out, err = helm(capsys, "lint", chart)
+    assert status == 1
+    assert "[ERROR] templates/: demo/templates/config.yaml:1:16\n" in out
+    assert err == "Error: 1 chart(s) linted, 1 chart(s) failed\n"
+
+
+def test_warnings_fail_only_when_strict(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/config.yaml").write_text("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: Not_A_Name\n")
+    status, out, _ = helm(capsys, "lint", chart)
+    assert status == 0
+    assert "[WARNING] templates/config.yaml: object name does not conform to Kubernetes naming requirements" in out
+    assert helm(capsys, "lint", "--strict", chart)[0] == 1
+
+
+def test_a_hostile_archive_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = tmp_path / "evil.tgz"
+    with tarfile.open(packed, "w:gz") as archive:
+        for name in ("evil/Chart.yaml", "evil/../../../escaped"):
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            archive.addfile(member, io.BytesIO(b"a: b"))
+    status, out, err = helm(capsys, "template", "r", packed)
+    assert (status, out) == (1, "")
+    assert err
+    assert not (tmp_path.parent / "escaped").exists()
