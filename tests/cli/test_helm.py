@@ -14,7 +14,7 @@ CHART = {
     "Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.1.0\nappVersion: '7'\n",
     "values.yaml": "name: world\nreplicas: 1\n",
     "README.md": "# demo\n",
-    "crds/thing.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things}\n",
+    "crds/thing.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\n",
     "templates/config.yaml": "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: {{ .Release.Name }}\n"
     "data:\n  hello: {{ .Values.name }}\n",
     "templates/account.yaml": "kind: ServiceAccount\napiVersion: v1\nmetadata:\n  name: {{ .Release.Name }}\n",
