@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
-from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError, UnreachableError
+from kymatui.errors import (
+    ConfigurationError,
+    ForbiddenError,
+    KymatuiError,
+    NotFoundError,
+    ServerError,
+    UnauthorizedError,
+    UnreachableError,
+)
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.options import SessionOptions
@@ -144,14 +152,24 @@ class CatalogSession:
         return True
 
     def require_kyma(self) -> None:
-        """Raises NotFoundError where the cluster serves none of Kyma's kinds."""
+        """Raises where nothing of Kyma can be shown: it is not there, may not be read, or fails."""
         states = self.feeds
-        if all(states[fixed.feed].state is FeedState.ABSENT for fixed in KYMA_KINDS if fixed.feed in states):
+        found = [states[fixed.feed] for fixed in KYMA_KINDS if fixed.feed in states]
+        kinds = {feed.state for feed in found}
+        if kinds <= {FeedState.ABSENT}:
             raise NotFoundError(
                 f"the cluster of {self.name!r} has no Kyma: it serves none of the kinds of {KYMA_KINDS[0].group}",
                 hint="install Kyma's CustomResourceDefinitions and lifecycle-manager, choose another --context, "
                 "or try `kymatui demo`",
             )
+        said = next((feed.message for feed in found if feed.state in (FeedState.FORBIDDEN, FeedState.FAILED)), "")
+        if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN}:
+            raise ForbiddenError(
+                f"you may read nothing of Kyma in the cluster of {self.name!r}: {said}",
+                hint=f"ask for the right to list and watch {KYMA_KINDS[0].group}, or use another --context",
+            )
+        if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN, FeedState.FAILED}:
+            raise ServerError(f"the cluster of {self.name!r} lists nothing of Kyma: {said}", hint="try again later")
 
     # the director: which kinds are watched
 

@@ -1,0 +1,152 @@
+"""`kymatui catalog`: the rows of the first screen, without a screen."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kymatui.cli.printing import FORMATS, document, markdown, plain, say, table
+from kymatui.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog, Row
+    from kymatui.wiring import CatalogSession
+
+_PAUSE = 0.2  # a burst of changes is printed once
+
+
+def _drift(row: Row) -> str:
+    from kymatui.domain.wording import drift_words
+
+    return drift_words(row.drift)
+
+
+def _tags(row: Row) -> str:
+    tags = (("managed", row.managed), ("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
+    return ",".join(name for name, holds in tags if holds)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("NAME", lambda row: row.name),
+    ("SOURCE", lambda row: row.origin.value),
+    ("CHANNEL", lambda row: row.channel),
+    ("INSTALLED", lambda row: row.installed),
+    ("DESIRED", lambda row: row.desired),
+    ("NEWEST", lambda row: row.newest),
+    ("DRIFT", _drift),
+    ("STATE", lambda row: row.state.value),
+)
+_WIDE: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    *_COLUMNS,
+    ("PRESENCE", lambda row: row.presence.value),
+    ("DECIDED BY", lambda row: row.state_source.value),
+    ("TAGS", _tags),
+    ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
+    ("REASON", lambda row: row.reason.text),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.wiring import SessionOptions, open_session
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    session = open_session(SessionOptions.of(args))
+    changed = threading.Event()
+    try:
+        session.start(changed.set)
+        whole = session.wait_complete(args.timeout)
+        session.require_kyma()
+        if not whole:
+            _confess(session, args.timeout)
+        printer = _Printer(args.output, watching=args.watch)
+        printer.show(_read(session))
+        while args.watch:
+            changed.wait()
+            time.sleep(_PAUSE)
+            changed.clear()
+            printer.show(_read(session))
+    finally:
+        session.close()
+    return 0
+
+
+def _read(session: CatalogSession) -> Catalog:
+    from kymatui.domain.catalog import catalog
+
+    return catalog(session.snapshot(), time.time())
+
+
+def _confess(session: CatalogSession, timeout: float) -> None:
+    """Says what is missing in rows that are shown all the same; without any list there is nothing to show."""
+    waiting = sorted(name for name, feed in session.feeds.items() if feed.state.value == "syncing")
+    if len(waiting) == len(session.feeds):
+        raise UnreachableError(
+            f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout, or look at the network"
+        )
+    say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+
+
+class _Printer:
+    """Prints a catalog, and then only what is other than before."""
+
+    def __init__(self, form: str, *, watching: bool) -> None:
+        self._form = form
+        self._watching = watching
+        self._shown: dict[str, list[str]] = {}
+        self._last = ""
+        self._said: set[str] = set()
+
+    def show(self, catalog: Catalog) -> None:
+        if self._form in ("json", "yaml"):
+            self._document(catalog)
+        else:
+            self._rows(catalog)
+            self._problems(catalog)
+
+    def _document(self, catalog: Catalog) -> None:
+        from kymatui.domain.catalog import to_json
+
+        text = document(to_json(catalog), self._form, one_line=self._watching)
+        if text != self._last:
+            separated = self._form == "yaml" and bool(self._last)
+            self._last = text
+            say("---\n" + text if separated else text)
+
+    def _rows(self, catalog: Catalog) -> None:
+        columns = _COLUMNS if self._form == "table" else _WIDE
+        header = [name for name, _ in columns]
+        rows = {row.name: [read(row) for _, read in columns] for row in catalog.rows}
+        first = not self._last
+        fresh = [row for name, row in rows.items() if self._shown.get(name) != row]
+        gone = [[name, *["(gone)"] * (len(header) - 1)] for name in self._shown if name not in rows]
+        self._shown, self._last = rows, "shown"
+        if not rows and first:
+            say("No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas.", sys.stderr)
+        elif self._form == "md" and (fresh or gone):
+            say(markdown(header, list(rows.values())))
+        elif fresh or gone:
+            say(table(header, fresh + gone))
+
+    def _problems(self, catalog: Catalog) -> None:
+        """What is wrong besides the rows; a row's own reason stands in its row."""
+        for problem in catalog.problems:
+            text = f"{problem.severity.value}: {plain(problem.message)}"
+            if not problem.module and text not in self._said:
+                self._said.add(text)
+                say(text, sys.stderr)

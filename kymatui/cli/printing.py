@@ -1,0 +1,61 @@
+"""Answers on standard output: tables, Markdown, JSON and YAML.
+
+Text from a cluster is somebody else's: control characters are taken out where a terminal would act on them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+FORMATS = ("table", "wide", "json", "yaml", "md")
+# C0 and C1 controls, and the marks that turn the direction of what follows
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """One line without anything a terminal would act on."""
+    return _UNSAFE.sub(" ", text)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it."""
+    from rich.cells import cell_len
+
+    cells = [[plain(cell) or "-" for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
+    lines = []
+    for line in (header, *cells):
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+        lines.append("   ".join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of GitHub's Markdown."""
+    lines = [list(header), ["---"] * len(header), *[[_escaped(cell) for cell in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", plain(cell)) or "-"
+
+
+def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
+    """JSON or YAML; `one_line` for a stream of JSON documents, a line each."""
+    if form == "yaml":
+        import yaml
+
+        text: str = yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True, width=120)
+        return text.rstrip("\n")
+    return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Prints and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
+    out = stream or sys.stdout
+    encoding = out.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)
