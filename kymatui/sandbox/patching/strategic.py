@@ -73,7 +73,7 @@ def _merge_field(schema: Schema, original: Object, name: str, value: Any) -> Non
     if value is None:
         original.pop(name, None)
         return
-    known = original.get(name)
+    known: Any = original.get(name)
     if name not in original or type(known) is not type(value):
         if not deleting:
             original[name] = _plain(value)
@@ -259,8 +259,6 @@ def _check_order(given: list[Any], order: list[Any], key: str) -> None:
             continue
         place = positions.get(identify(item), -1)
         if place < last or place < 0:
-            raise PatchFailedError(
-                f"The order in patch list:\n{go_text(given)}\n doesn't match $setElementOrder list:\n{go_text(order)}\n",
-                500,
-            )
+            complaint = f"The order in patch list:\n{go_text(given)}\n doesn't match $setElementOrder list:\n"
+            raise PatchFailedError(f"{complaint}{go_text(order)}\n", 500)
         last = place
