@@ -23,7 +23,10 @@ from kymatui.domain.rows import Catalog, Checked, KymaSummary, Origin, Reports, 
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.statechecks import Mode
 from kymatui.domain.states import State, kyma_state
-from kymatui.domain.subjects import Settings, Subject, channels_of, gather_subject, traces_of, unreadable
+from kymatui.domain.subjects import Settings, Subject, channels_of, gather_subject, inputs_of, traces_of, unreadable
+
+_REMEMBERED = "row "
+_FRESH = 10.0  # seconds after which a row is made again though nothing changed: grace periods and windows pass
 
 __all__ = ["Catalog", "Memory", "Origin", "Row", "Settings", "catalog", "to_json"]
 
@@ -32,11 +35,13 @@ def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, me
     """Every module that is offered, asked for, reported or left over, in the order of their names.
 
     `now` is in seconds of the Unix clock. Who calls again and again gives the same `memory` each time: then only what
-    changed since is read.
+    changed since is read, and what depends on the time alone may be ten seconds old.
     """
-    settings = settings or Settings()
+    settings, memory = settings or Settings(), memory or Memory()
     world = observe(snapshot, settings.kyma, memory)
-    rows = tuple(_row(gather_subject(name, world, now, settings), world, now, settings) for name in modules(world))
+    names = modules(world)
+    rows = _rows(names, world, now, settings, memory)
+    memory.forget_others(_REMEMBERED, names)
     return Catalog(
         cluster=snapshot.cluster,
         kyma=_summary(world.kyma) if world.kyma is not None else None,
@@ -44,6 +49,20 @@ def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, me
         problems=catalog_problems(world, rows, settings.kyma),
         taken_at=snapshot.taken_at,
     )
+
+
+def _rows(names: Sequence[str], world: World, now: float, settings: Settings, memory: Memory) -> tuple[Row, ...]:
+    """A row is made again when one of its objects changed, and every few seconds because time passes."""
+    feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
+
+    def row(name: str) -> Row:
+        def make() -> Row:
+            return _row(gather_subject(name, world, now, settings), world, now, settings)
+
+        inputs = (inputs_of(name, world, settings),)
+        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH)
+
+    return tuple(map(row, names))
 
 
 def modules(world: World) -> list[str]:

@@ -69,6 +69,18 @@ def find_manager(
     return ManagerSight(_not_found(world, wanted), wanted=wanted[0] if wanted else None)
 
 
+def candidates(
+    world: World, module: str, offers: Sequence[Template], manifest: Manifest | None, raw_manifests: RawManifests
+) -> tuple[Object, ...]:
+    """Every workload that `find_manager` may look at for a module, whatever it then decides."""
+    names = [(ref.kind.kind, ref.name) for ref in _wanted(None, offers)]
+    names += [(ref.kind.kind, ref.name) for ref in _synced_names(manifest, raw_manifests)]
+    labels = _labels(module, manifest)
+    return tuple(raw for name in names for raw in world.workloads.get(name, ())) + tuple(
+        raw for label in labels for raw in world.labelled.get(label, ())
+    )
+
+
 def _directly_installed(world: World, offers: Sequence[Template]) -> set[ManagerRef]:
     """The managers that only community templates have; that of another version of Kyma's own is no second one."""
     own = {template.manager for template in offers if world.shelf.is_kyma(template)}
@@ -105,12 +117,17 @@ def _by_manifest(world: World, module: str, manifest: Manifest | None, raw_manif
         for raw in world.workloads.get((name.kind.kind, name.name), ()):
             if not name.namespace or read_ref(raw).namespace == name.namespace:
                 return raw
-    component = manifest.meta.name if manifest is not None else ""
-    for label, value in (("app.kubernetes.io/component", component), ("kyma-project.io/module", module)):
-        managers = [raw for raw in world.labelled.get((label, value), ()) if read_ref(raw).kind.kind in _WORKLOADS]
-        if value and len(managers) == 1:
+    for label in _labels(module, manifest):
+        managers = [raw for raw in world.labelled.get(label, ()) if read_ref(raw).kind.kind in _WORKLOADS]
+        if len(managers) == 1:
             return managers[0]
     return None
+
+
+def _labels(module: str, manifest: Manifest | None) -> list[tuple[str, str]]:
+    """The labels under which lifecycle-manager and the modules' own authors leave the module's name."""
+    component = [("app.kubernetes.io/component", manifest.meta.name)] if manifest is not None else []
+    return [*component, ("kyma-project.io/module", module)]
 
 
 def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:

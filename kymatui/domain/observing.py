@@ -83,14 +83,15 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = N
     """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
     memory = memory or Memory()
     workloads, definitions = snapshot.workloads, snapshot.definitions
-    read = read_kyma(chosen) if (chosen := choose_kyma(snapshot.kymas, wanted_kyma)) is not None else None
-    kyma = read if isinstance(read, Kyma) else None
+    kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas, wanted_kyma), wanted_kyma)
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
     catalogs = (snapshot.templates, snapshot.release_metas)
     shelf = memory.recall("shelf", catalogs, lambda: read_shelf(*catalogs, namespace), namespace)
-    read_manifests = [read_manifest(raw) for raw in snapshot.manifests if _may_belong(raw, kyma)]
-    manifests = [item for item in read_manifests if isinstance(item, Manifest)]
-    bad = [item for item in (*map(_unusable, snapshot.kymas), *read_manifests) if isinstance(item, Malformed)]
+    owner = kyma.raw if kyma is not None else None
+    applied = memory.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
+    manifests = [item for item in applied if isinstance(item, Manifest)]
+    unusable = memory.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
+    bad = [item for item in (*unusable, *applied) if isinstance(item, Malformed)]
     return World(
         snapshot=snapshot,
         kyma=kyma,
@@ -104,6 +105,16 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = N
         ),
         resources=_module_resources(snapshot.module_resources),
     )
+
+
+def _read_chosen(kymas: Sequence[object], wanted: str) -> Kyma | None:
+    chosen = choose_kyma(kymas, wanted)
+    found = read_kyma(chosen) if chosen is not None else None
+    return found if isinstance(found, Kyma) else None
+
+
+def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest | Malformed]:
+    return [read_manifest(raw) for raw in manifests if _may_belong(raw, kyma)]
 
 
 def choose_kyma(kymas: Sequence[object], wanted: str = "") -> object | None:

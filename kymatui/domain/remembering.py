@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 Made = TypeVar("Made")
@@ -28,6 +28,12 @@ class Memory:
         made = make()
         self._kept[name] = (others, inputs, made)
         return made
+
+    def forget_others(self, prefix: str, names: Iterable[str]) -> None:
+        """Drops what was kept under names with this prefix, except for these."""
+        wanted = {prefix + name for name in names}
+        for name in [name for name in self._kept if name.startswith(prefix) and name not in wanted]:
+            del self._kept[name]
 
 
 def _same(one: Sequence[object], other: Sequence[object]) -> bool:

@@ -10,7 +10,7 @@ from kymatui.domain import refusals
 from kymatui.domain.evidence import Claims, Deployed, deployed, gather, manager_images
 from kymatui.domain.images import Image, parse_image
 from kymatui.domain.kymas import Kyma, ModuleReport, ModuleRequest
-from kymatui.domain.managing import ManagerSight, find_manager
+from kymatui.domain.managing import ManagerSight, candidates, find_manager
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import Meta, read_meta
 from kymatui.domain.observing import CATALOG_FEEDS, WORKLOAD_FEEDS, World
@@ -107,7 +107,7 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
     report = world.kyma.report(name) if world.kyma is not None else None
     manifest = world.manifests.get(name)
     preferred = resolution.template or of_version(templates, own)
-    raw_manifests = {v: objects for (module, v), objects in settings.raw_manifests.items() if module == name}
+    raw_manifests = _raw_manifests(name, settings)
     manager = find_manager(world, name, preferred, templates, manifest, raw_manifests)
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
@@ -135,6 +135,26 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
         mandatory=mandatory,
         managed=_is_managed(request, report, mandatory and world.kyma is not None),
     )
+
+
+def inputs_of(name: str, world: World, settings: Settings) -> tuple[object, ...]:
+    """Every object that the row of a module is made from; feeds, settings and the time come besides."""
+    templates, manifest = world.shelf.offers(name), world.manifests.get(name)
+    raw_manifests = _raw_manifests(name, settings)
+    kinds = dict.fromkeys(template.resource_kind for template in templates)
+    resources = (world.resources.get((kind.group, kind.kind), ()) for kind in kinds if kind is not None)
+    return (
+        world.kyma.raw if world.kyma is not None else None,
+        world.shelf,
+        world.definitions,
+        manifest.raw if manifest is not None else None,
+        *candidates(world, name, templates, manifest, raw_manifests),
+        *(raw for group in resources for raw in group),
+    )
+
+
+def _raw_manifests(name: str, settings: Settings) -> dict[str, Sequence[Mapping[str, Any]]]:
+    return {version: objects for (module, version), objects in settings.raw_manifests.items() if module == name}
 
 
 def offers_of(world: World, module: str) -> tuple[Offer, ...]:

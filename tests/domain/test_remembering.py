@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from kymatui.domain.catalog import Memory, catalog
-from tests.domain.builders import NOW, deployment, kyma, meta, report, snapshot, template
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, report, resource, snapshot, template
 
 
 def test_a_catalog_with_a_memory_is_the_same() -> None:
@@ -13,6 +19,50 @@ def test_a_catalog_with_a_memory_is_the_same() -> None:
     for tag in ("1.0.0", "1.1.0", "1.1.0"):
         seen = snapshot(kymas=owner, templates=templates, release_metas=metas, workloads=[deployment("mod", tag)])
         assert catalog(seen, NOW, None, memory) == catalog(seen, NOW)
+
+
+def snapshots() -> list[Snapshot]:
+    """One after the other, each with one thing changed; everything else is the very same object."""
+    base: dict[str, Any] = {
+        "kymas": [kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])],
+        "templates": [template("mod", "1.0.0"), template("mod", "1.1.0"), template("other", "1.0.0")],
+        "release_metas": [meta("mod", {"regular": "1.1.0"})],
+        "manifests": [manifest("mod", "1.0.0")],
+        "workloads": [deployment("mod", "1.0.0"), deployment("noise", "1.0.0")],
+        "module_resources": {gvk("mod"): (resource("mod"),)},
+    }
+    steps: list[dict[str, Any]] = [
+        {},
+        {"workloads": [deployment("mod", "1.1.0"), base["workloads"][1]]},
+        {"workloads": [base["workloads"][0], deployment("noise", "2.0.0")]},
+        {"module_resources": {gvk("mod"): (resource("mod", "Error"),)}},
+        {"module_resources": {gvk("mod"): ()}},
+        {"manifests": [manifest("mod", "1.0.0", "Error")]},
+        {"manifests": []},
+        {"kymas": [kyma([{"name": "mod", "managed": False}])]},
+        {"kymas": []},
+        {"release_metas": [meta("mod", {"regular": "1.0.0"})]},
+        {"templates": base["templates"][:1]},
+        {"feeds": {"deployments.apps": Feed(FeedState.FORBIDDEN)}, "workloads": []},
+        {"definitions": [{"metadata": {"name": "x"}}]},
+    ]
+    return [snapshot(**{**base, **step}) for step in steps]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0.0, 60.0, 600.0])), max_size=6))
+def test_in_whatever_order_things_change_a_memory_changes_no_row(order: list[tuple[int, float]]) -> None:
+    memory, seen = Memory(), snapshots()
+    for index, later in order:
+        assert catalog(seen[index], NOW + later, None, memory) == catalog(seen[index], NOW + later)
+
+
+def test_a_row_is_kept_while_nothing_that_it_is_made_from_changes() -> None:
+    memory, seen = Memory(), snapshots()
+    first, second = catalog(seen[0], NOW, None, memory), catalog(seen[2], NOW + 1, None, memory)
+    assert first.row("mod") is second.row("mod"), "a workload of nobody's changed"
+    assert catalog(seen[1], NOW + 1, None, memory).row("mod") is not first.row("mod")
+    assert catalog(seen[1], NOW + 60, None, memory).row("mod") is not first.row("mod"), "time passes"
 
 
 def test_only_what_changed_is_made_again() -> None:
