@@ -13,15 +13,17 @@ from kymatui.domain.catalog import catalog
 from kymatui.domain.rows import Catalog
 from kymatui.domain.snapshots import Snapshot
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.settings.loading import Settings
+from kymatui.settings.schema import ACCENTS
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.glyphs import ASCII, UNICODE
-from kymatui.ui.link import CATALOG, FAILURE, ClusterLink, Seen, Session
+from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Place, Seen, Session
 from kymatui.ui.mailbox import Mailbox
 from kymatui.ui.presenters.connection import Connection, describe
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.stylesheets import styles_dir
-from kymatui.ui.themes import DEFAULT, THEMES
+from kymatui.ui.themes import THEMES
 from kymatui.ui.widgets.frame import FrameFacts
 
 
@@ -46,17 +48,18 @@ class KymatuiApp(App[int]):
         context: str = "",
         namespace: str = "",
         read_only: bool = False,
-        ascii_only: bool = False,
-        theme: str = DEFAULT,
+        settings: Settings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
         for look in THEMES:
             self.register_theme(look)
-        self.theme = theme
+        self.settings = settings or Settings()
+        self.theme = f"kymatui-{self.settings.theme}"
+        self.set_keymap(self.settings.keys)
         self.clock = clock
-        self.glyphs: Mapping[str, str] = ASCII if ascii_only else UNICODE
-        self.ascii_only = ascii_only
+        self.glyphs: Mapping[str, str] = ASCII if self.settings.ascii else UNICODE
+        self.fatal: KymatuiError | None = None
         self.snapshot: Snapshot | None = None
         self.catalog: Catalog | None = None
         self.failure: KymatuiError | None = None
@@ -69,6 +72,7 @@ class KymatuiApp(App[int]):
     # life
 
     def on_mount(self) -> None:
+        self.set_class(self.settings.ascii, "-ascii")
         self.push_screen(CatalogScreen())
         self.call_after_refresh(self._begin)
 
@@ -89,6 +93,9 @@ class KymatuiApp(App[int]):
     # what arrives from the cluster
 
     def _deliver(self, values: Mapping[str, object]) -> None:
+        place = values.get(CLUSTER)
+        if isinstance(place, Place):
+            self._arrive(place)
         failure = values.get(FAILURE)
         if isinstance(failure, KymatuiError):
             self._failed(failure)
@@ -100,10 +107,19 @@ class KymatuiApp(App[int]):
             if isinstance(screen, FramedScreen):
                 screen.show_catalog()
 
+    def _arrive(self, place: Place) -> None:
+        """The accent of the context colours the frame, so that production looks like production."""
+        self._place = self._place or place.context
+        self._namespace, self._read_only = place.namespace, place.read_only
+        accent = self.settings.context(place.context).accent
+        for name in ACCENTS:
+            self.set_class(name == accent, f"-accent-{name}")
+
     def _failed(self, failure: KymatuiError) -> None:
         self.failure = failure
         if isinstance(failure, ConfigurationError):  # there is nothing to wait for: the words belong on the terminal
-            self.exit(failure.exit_code)
+            self.fatal = failure
+            self.exit(failure.exit_code, return_code=failure.exit_code)
 
     @property
     def connection(self) -> Connection:
@@ -167,7 +183,7 @@ class KymatuiApp(App[int]):
     def action_interrupt(self) -> None:
         now = self.clock()
         if now - self._interrupted_at < 2:
-            self.exit(130)
+            self.exit(130, return_code=130)
             return
         self._interrupted_at = now
         self.notify("press ctrl-c again to quit", timeout=2)

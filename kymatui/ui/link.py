@@ -16,11 +16,21 @@ from kymatui.errors import KymatuiError
 from kymatui.ui.mailbox import Mailbox
 
 CATALOG = "catalog"
+CLUSTER = "cluster"
 FAILURE = "failure"
 
 
 class Session(Protocol):
     """What a connection offers to a front end."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def read_only(self) -> bool: ...
 
     def start(self, on_change: Callable[[], None]) -> None: ...
 
@@ -29,6 +39,15 @@ class Session(Protocol):
     def retry(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which cluster the screen is on, and whether it may be written to."""
+
+    context: str
+    namespace: str
+    read_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +92,8 @@ class ClusterLink:
 
     def _run(self) -> None:
         try:
-            self._session = self._connect()
+            session = self._session = self._connect()
+            self._mailbox.put(CLUSTER, Place(session.name, session.namespace, session.read_only))
             self._session.start(self._changed.set)
             self._follow(self._session)
         except KymatuiError as error:
