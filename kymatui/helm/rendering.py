@@ -44,6 +44,7 @@ class Rendered:
     notes      NOTES.txt
     crds       files below crds/, of the chart and of its dependencies, where they were asked for
     values     the values that the templates had, with those of all charts
+    root       the chart with the dependencies that were in, as a release keeps it
 
     A chart whose templates render something else than manifests into a file that is not named as one (.txt, say) has
     `files` all the same; `manifests` and `hooks` raise ManifestError then.
@@ -53,6 +54,7 @@ class Rendered:
     notes: str
     crds: list[CrdFile]
     values: dict[str, Any]
+    root: ChartNode
     outcome: tuple[list[Manifest], list[Hook]] | ManifestError
 
     @property
@@ -112,7 +114,7 @@ def render(
     files = _execute(scopes, environment or Environment())
     notes = _take_notes(files, chart.name, sub_notes)
     crds = list(_crds(root)) if include_crds else []
-    return Rendered(files, notes, crds, coalesced, _sort(files))
+    return Rendered(files, notes, crds, coalesced, root, _sort(files))
 
 
 def _sort(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]] | ManifestError:
