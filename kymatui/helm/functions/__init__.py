@@ -1,60 +1,128 @@
 """The functions that Helm gives to templates: Sprig 3.3.0 and its own, one module for each family.
 
-`FUNCTIONS` has them all by name. Clock, randomness and names come from the Environment of a rendering; no function
-sees a file, a variable of the process or anything of Python. `env` and `expandenv` do not exist, as in Helm. What the
-language itself needs (include, tpl, required, fail, lookup, printf, …) is in `kymatui.helm.language`.
+`FUNCTIONS` has them all by name; a family's module is imported when the first of its functions is asked for, because
+most charts need few of them and some families need much (certificates, TOML). Clock, randomness and names come from the
+Environment of a rendering; no function sees a file, a variable of the process or anything of Python. `env` and
+`expandenv` do not exist, as in Helm. What the language itself needs (include, tpl, required, fail, lookup, printf, …)
+is in `kymatui.helm.language`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
+import hashlib
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from kymatui.helm.functions import (
-    arithmetic,
-    casing,
-    certificates,
-    data,
-    dates,
-    defaults,
-    dicts,
-    encoding,
-    hashes,
-    keys,
-    lists,
-    networks,
-    passwords,
-    paths,
-    randomness,
-    reflection,
-    regexes,
-    strings,
-    urls,
-    versions,
-)
-from kymatui.helm.govalues.types import Function
+if TYPE_CHECKING:
+    from kymatui.helm.govalues.types import Function
 
-FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
-    strings.FUNCTIONS
-    | casing.FUNCTIONS
-    | lists.FUNCTIONS
-    | dicts.FUNCTIONS
-    | defaults.FUNCTIONS
-    | reflection.FUNCTIONS
-    | arithmetic.FUNCTIONS
-    | encoding.FUNCTIONS
-    | hashes.FUNCTIONS
-    | randomness.FUNCTIONS
-    | regexes.FUNCTIONS
-    | versions.FUNCTIONS
-    | paths.FUNCTIONS
-    | urls.FUNCTIONS
-    | networks.FUNCTIONS
-    | dates.FUNCTIONS
-    | data.FUNCTIONS
-    | passwords.FUNCTIONS
-    | keys.FUNCTIONS
-    | certificates.FUNCTIONS
-)
+FAMILIES: Final[Mapping[str, str]] = {
+    "strings": """
+        abbrev abbrevboth cat contains hasPrefix hasSuffix hello indent initials join lower nindent nospace
+        plural quote repeat replace sortAlpha split splitList splitn squote substr swapcase title toString
+        toStrings trim trimAll trimPrefix trimSuffix trimall trunc untitle upper wrap wrapWith
+    """,
+    "casing": """
+        camelcase kebabcase snakecase
+    """,
+    "lists": """
+        append chunk compact concat first has initial last list mustAppend mustChunk mustCompact mustFirst
+        mustHas mustInitial mustLast mustPrepend mustPush mustRest mustReverse mustSlice mustUniq
+        mustWithout prepend push rest reverse slice tuple uniq without
+    """,
+    "dicts": """
+        deepCopy dict dig get hasKey keys merge mergeOverwrite mustDeepCopy mustMerge mustMergeOverwrite
+        omit pick pluck set unset values
+    """,
+    "defaults": """
+        all any coalesce default empty ternary
+    """,
+    "reflection": """
+        deepEqual kindIs kindOf typeIs typeIsLike typeOf
+    """,
+    "arithmetic": """
+        add add1 add1f addf atoi biggest ceil div divf float64 floor int int64 max maxf min minf mod mul
+        mulf round seq sub subf toDecimal until untilStep
+    """,
+    "encoding": """
+        b32dec b32enc b64dec b64enc
+    """,
+    "hashes": """
+        adler32sum sha1sum sha256sum sha512sum
+    """,
+    "randomness": """
+        randAlpha randAlphaNum randAscii randBytes randInt randNumeric shuffle uuidv4
+    """,
+    "regexes": """
+        mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll mustRegexReplaceAllLiteral
+        mustRegexSplit regexFind regexFindAll regexMatch regexQuoteMeta regexReplaceAll
+        regexReplaceAllLiteral regexSplit
+    """,
+    "versions": """
+        semver semverCompare
+    """,
+    "paths": """
+        base clean dir ext isAbs osBase osClean osDir osExt osIsAbs
+    """,
+    "urls": """
+        urlJoin urlParse
+    """,
+    "networks": """
+        getHostByName
+    """,
+    "dates": """
+        ago date dateInZone dateModify date_in_zone date_modify duration durationRound htmlDate
+        htmlDateInZone mustDateModify mustToDate must_date_modify now toDate unixEpoch
+    """,
+    "data": """
+        fromJson fromJsonArray fromToml fromYaml fromYamlArray mustFromJson mustToJson mustToPrettyJson
+        mustToRawJson mustToYaml toJson toPrettyJson toRawJson toToml toYaml toYamlPretty
+    """,
+    "passwords": """
+        bcrypt decryptAES derivePassword encryptAES htpasswd
+    """,
+    "keys": """
+        genPrivateKey
+    """,
+    "certificates": """
+        buildCustomCert genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert
+        genSignedCertWithKey
+    """,
+}
+"""The modules of this package, and the functions in each."""
+
+_HOMES: Final[Mapping[str, str]] = {name: family for family, names in FAMILIES.items() for name in names.split()}
+
+
+class Functions(Mapping[str, "Function"]):
+    """All functions by name, each family imported when it is needed."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Function] = {}
+
+    def __getitem__(self, name: str) -> Function:
+        if name not in self._loaded:
+            self._loaded.update(import_module(f"{__name__}.{_HOMES[name]}").FUNCTIONS)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+    def fingerprint(self) -> bytes:
+        """A digest of what the functions are, for caches of what depends on their signatures."""
+        summary = hashlib.sha256()
+        for path in sorted(Path(__file__).parent.glob("*.py")):
+            summary.update(path.read_bytes())
+        return summary.digest()
+
+
+FUNCTIONS: Final[Mapping[str, Function]] = Functions()
 """Every function by the name that templates write."""

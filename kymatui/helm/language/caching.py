@@ -11,7 +11,6 @@ import hashlib
 import marshal
 import os
 import sys
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -105,6 +104,8 @@ class TemplateCache:
 
     @staticmethod
     def _write(folder: Path, key: str, content: bytes) -> None:
+        import tempfile
+
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
         try:
@@ -132,6 +133,8 @@ def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
     summary = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.hexversion}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         summary.update(path.read_bytes())
+    if callable(fingerprint := getattr(functions, "fingerprint", None)):
+        return summary.digest() + bytes(fingerprint())
     for name in sorted(functions):
         function = functions[name]
         signature = name, function.params, function.variadic, function.takes_environment

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kymatui.helm.language.faults import TooDeepError
 from kymatui.helm.language.nodes import Node
 
 MAX_INDENT = 90
-
-
-class TooDeepError(Exception):
-    """A template nests deeper than Python's compiler allows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ WARN_END: Final = "HELM_ERR_END"
 _WARNING: Final = re.compile(WARN_START + r"(.*)" + WARN_END, re.DOTALL)
 
 
+class ParseError(Exception):
+    """A template that does not parse; the text is text/template's, "template: NAME:LINE: …"."""
+
+
+class TooDeepError(Exception):
+    """A template nests deeper than Python's compiler allows."""
+
+
 class EvalError(Exception):
     """Something in an expression cannot be evaluated; the text is what Go has after "at <…>: "."""
 

@@ -6,6 +6,7 @@ from collections.abc import Container
 from typing import Final
 
 from kymatui.helm.govalues.quoting import quote, unquote
+from kymatui.helm.language.faults import ParseError
 from kymatui.helm.language.lexing import Token, tokenize
 from kymatui.helm.language.nodes import (
     Action,
@@ -37,10 +38,6 @@ _OPERANDS: Final = frozenset(
 _CONSTANTS: Final = (Bool, Dot, Nil, Number, String)
 # Go allows 10,000; each level costs some frames of Python's stack here and in the compiler.
 MAX_PARENTHESES: Final = 100
-
-
-class ParseError(Exception):
-    """A template that does not parse; the text is text/template's, "template: NAME:LINE: …"."""
 
 
 def parse(name: str, source: str, functions: Container[str]) -> dict[str, Block]:

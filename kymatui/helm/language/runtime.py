@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
@@ -22,8 +22,10 @@ from kymatui.helm.govalues.types import (
     go_type,
 )
 from kymatui.helm.language.faults import EvalError, ExecError
-from kymatui.helm.language.nodes import Node
 from kymatui.helm.language.zeros import typed, zero
+
+if TYPE_CHECKING:
+    from kymatui.helm.language.nodes import Node
 
 CHUNK: Final = 4096
 """How many turns of a loop go by between two looks at the clock."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
@@ -19,11 +19,11 @@ from kymatui.helm.language.faults import (
     EvalError,
     ExecError,
     NoTemplateError,
+    ParseError,
     WrappedError,
     describe,
     describe_parse_error,
 )
-from kymatui.helm.language.parsing import ParseError
 from kymatui.helm.language.runtime import NAMES, printed
 from kymatui.helm.language.units import Entry, Runner, Template, Unit
 
@@ -222,6 +222,28 @@ def install(templates: dict[str, Template], unit: Unit) -> Template:
     return next(template for template in unit.templates if template.name == unit.name)
 
 
+class Layers(Mapping[str, Function]):
+    """Functions of several tables, the first that has a name first; nothing is asked of a table before it must be."""
+
+    def __init__(self, tables: tuple[Mapping[str, Function], ...]) -> None:
+        self.tables = tables
+
+    def __getitem__(self, name: str) -> Function:
+        for table in self.tables:
+            if name in table:
+                return table[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in table for table in self.tables)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for table in self.tables for name in table))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class TemplateSet:
     """All templates of a chart and its dependencies, as Helm parses them into one set.
 
@@ -230,12 +252,8 @@ class TemplateSet:
     """
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
-        self.functions: dict[str, Function] = {**BUILTINS, **functions, **ENGINE}
-        self.names: dict[str, Any] = {
-            **NAMES,
-            "FIND": Scope.find,
-            **{f"f_{name}": function.call for name, function in self.functions.items()},
-        }
+        self.functions = Layers((ENGINE, functions, BUILTINS))
+        self.names: dict[str, Any] = {**NAMES, "FIND": Scope.find}
         self.order: list[str] = []
         self.templates: dict[str, Template] = {}
         self.units: list[Unit] = []

@@ -1,4 +1,7 @@
-"""Files of templates, and the templates that they define; each is compiled when it first runs."""
+"""Files of templates, and the templates that they define; each is compiled when it first runs.
+
+The parser and the compiler are imported when they are needed: where a cache has the code of a chart, they are not.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.text import byte_length
 from kymatui.helm.govalues.types import Function
-from kymatui.helm.language.compiling import compile_template
-from kymatui.helm.language.emitting import Emitter, Origin, TooDeepError
-from kymatui.helm.language.nodes import Block, Node, is_empty
-from kymatui.helm.language.parsing import ParseError, parse
+from kymatui.helm.language.faults import ParseError, TooDeepError
 
 if TYPE_CHECKING:
+    from kymatui.helm.language.emitting import Emitter, Origin
+    from kymatui.helm.language.nodes import Block, Node
     from kymatui.helm.language.templates import Scope
 
 Runner = Callable[["Scope", Callable[[str], object], Any], None]
@@ -45,12 +47,16 @@ class Unit:
         self.names = names
         self._trees: dict[str, Block] | None = None
         if entries is None:
+            from kymatui.helm.language.nodes import is_empty
+
             entries = [(template, is_empty(tree), None) for template, tree in self.trees.items()]
         self.templates = [Template(self, template, empty, code) for template, empty, code in entries]
 
     @property
     def trees(self) -> dict[str, Block]:
         """The parse trees by the templates' names; ParseError has text/template's text."""
+        from kymatui.helm.language.parsing import parse
+
         if self._trees is None:
             try:
                 self._trees = parse(self.name, self.source, self.functions)
@@ -91,6 +97,7 @@ class Template:
             code = self._code
         elif isinstance(code, bytes):
             code = marshal.loads(code)  # noqa: S302 - TemplateCache has checked where it comes from
+        self._provide(code)
         # One dict a template: its own names here, everybody's as its builtins.
         module: dict[str, Any] = {"__builtins__": self.unit.names, "TEMPLATE": self}
         exec(code, module)  # noqa: S102 - our own compiler wrote it, and it reaches only `names`
@@ -98,7 +105,17 @@ class Template:
         self.run = run
         run(scope, write, dot)
 
+    def _provide(self, code: CodeType) -> None:
+        """Puts the functions that the code calls where it finds them."""
+        names = self.unit.names
+        for function in [code, *[part for part in code.co_consts if isinstance(part, CodeType)]]:
+            for name in function.co_names:
+                if name.startswith("f_") and name not in names:
+                    names[name] = self.unit.functions[name[2:]].call
+
     def _compile(self) -> tuple[CodeType, Emitter]:
+        from kymatui.helm.language.compiling import compile_template
+
         try:
             return compile_template(self.name, self.unit.trees[self.name], self.unit.functions)
         except (TooDeepError, RecursionError, MemoryError):
