@@ -195,16 +195,24 @@ def _grouped(objects: Iterable[Object], keys: Any) -> dict[tuple[str, str], tupl
     return {key: tuple(group) for key, group in found.items()}
 
 
+def _metadata(raw: Object) -> Mapping[str, Any]:
+    """The metadata, looked at without a reader: every workload of the cluster passes here whenever one changes."""
+    found = raw.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
 def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
-    ref = read_ref(raw)
-    yield ref.kind.kind, ref.name
+    kind, name = raw.get("kind"), _metadata(raw).get("name")
+    if isinstance(kind, str) and isinstance(name, str):
+        yield kind, name
 
 
 def _by_module_labels(raw: Object) -> Iterable[tuple[str, str]]:
-    labels = Reader(raw).child("metadata").child("labels").raw
-    for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
-        if isinstance(value := labels.get(label), str):
-            yield label, value
+    labels = _metadata(raw).get("labels")
+    if isinstance(labels, dict):
+        for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
+            if isinstance(value := labels.get(label), str):
+                yield label, value
 
 
 def _defined(raw: object) -> Iterable[tuple[str, str]]:

@@ -262,6 +262,8 @@ def _unknown(case: Case) -> Reason | None:
 def _absent(case: Case) -> Reason | None:
     if case.presence is not Presence.NOT_INSTALLED:
         return None
+    if case.subject.mandatory and case.subject.managed:
+        return Reason(f"mandatory, and not installed yet: {KLM} has to", Actor.KLM, Severity.WARNING)
     refusal = case.refusal
     if refusal is not None and not isinstance(refusal, refusals.NoReleaseMeta | refusals.NoTemplateInChannel):
         return Reason(f"not installed, and not offered: {refusal_words(refusal)}", Actor.NOBODY)

@@ -430,6 +430,12 @@ def test_a_mandatory_module_is_shown_and_managed() -> None:
     assert (found.desired, found.drift.kind, found.state) == ("1.3.1", DriftKind.IN_SYNC, State.READY)
 
 
+def test_a_mandatory_module_that_is_not_there_waits_for_lifecycle_manager() -> None:
+    found = row(release_metas=[meta("mod", mandatory={"version": "1.3.1"})], kymas=[kyma()])
+    assert (found.presence, found.desired) == (Presence.NOT_INSTALLED, "1.3.1")
+    assert (found.reason.text, found.actor) == ("mandatory, and not installed yet: lifecycle-manager has to", Actor.KLM)
+
+
 def test_beta_and_internal_are_shown() -> None:
     found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="True", internal="true"))])
     assert (found.beta, found.internal) == (True, True)
