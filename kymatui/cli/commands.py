@@ -35,6 +35,9 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("catalog", "print the modules of the catalog with channel, version and state", "kymatui.cli.catalog"),
+    Command("module", "print everything that is known of one module", "kymatui.cli.module"),
+    Command("checks", "print how a module's state comes about, rule by rule", "kymatui.cli.checks"),
+    Command("drift", "print the modules that are not at the version they should be", "kymatui.cli.drift"),
     Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),
     Command("config", "show, check and locate the configuration file", "kymatui.cli.config"),
     Command("sandbox", "serve the embedded cluster and registry for other tools", "kymatui.cli.sandbox"),

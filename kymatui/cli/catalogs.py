@@ -1,0 +1,80 @@
+"""A catalog for a command: once, or again whenever it changes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kymatui.cli.printing import FORMATS, say
+from kymatui.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog, Row
+    from kymatui.domain.snapshots import Feed
+
+_PAUSE = 0.2  # a burst of changes is printed once
+
+
+def configure_reading(parser: argparse.ArgumentParser) -> None:
+    """`-o`, `--watch`, `--timeout` and the cluster options."""
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for all lists (default: 30)")
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
+    """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes.
+
+    What could not be listed in time is said on standard error: a part is never shown as the whole.
+    """
+    from kymatui.domain.catalog import catalog
+    from kymatui.wiring import SessionOptions, open_session
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    session = open_session(SessionOptions.of(args))
+    changed = threading.Event()
+    last = ""
+    try:
+        session.start(changed.set)
+        if not session.wait_complete(args.timeout):
+            _confess(session.feeds, args.timeout)
+        session.require_kyma()
+        while True:
+            changed.clear()
+            text, status = answer(catalog(session.snapshot(), time.time()))
+            if text != last:
+                say(text)
+                last = text
+            if not args.watch:
+                return status
+            changed.wait()
+            time.sleep(_PAUSE)
+    finally:
+        session.close()
+
+
+def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
+    waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
+    if len(waiting) == len(feeds):
+        raise UnreachableError(f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout")
+    say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+
+
+def row_of(catalog: Catalog, name: str) -> Row:
+    """The row of a module; an unknown name gets a suggestion."""
+    from difflib import get_close_matches
+
+    row = catalog.row(name)
+    if row is None:
+        near = get_close_matches(name, [one.name for one in catalog.rows], n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "`kymatui catalog` lists the modules"
+        raise UsageError(f"there is no module {name!r} in the catalog of {catalog.cluster}", hint=hint)
+    return row

@@ -1,0 +1,110 @@
+"""`kymatui module NAME`: one module from every side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.catalogs import configure_reading, follow, row_of
+from kymatui.cli.printing import document, markdown, table
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog, Row
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="the module, as the catalog names it")
+    configure_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    return follow(args, lambda catalog: (_text(catalog, args.name, args.output), 0))
+
+
+def _text(catalog: Catalog, name: str, form: str) -> str:
+    row = row_of(catalog, name)
+    if form in ("json", "yaml"):
+        return document(module_json(row), form)
+    lines = [list(line) for line in facts(row)]
+    return markdown(["FACT", "VALUE"], lines) if form == "md" else table(["FACT", "VALUE"], lines)
+
+
+def facts(row: Row) -> Iterator[tuple[str, str]]:
+    """Label and value of everything that is known, declared first, then observed, then reported."""
+    from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words
+
+    yield "module", row.name
+    yield "origin", row.origin.value
+    yield "state", row.state.value
+    yield "decided by", source_words(row.state_source)
+    yield "reason", row.reason.text
+    yield "waiting for", row.reason.actor.value
+    yield "channel", f"{row.channel} ({row.resolution.channel_source.value})" if row.channel else ""
+    yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
+    yield "desired", row.desired
+    yield "installed", row.installed
+    yield "newest", row.newest
+    yield "drift", drift_words(row.drift)
+    yield "presence", row.presence.value
+    yield "managed", "yes" if row.managed else "no"
+    yield "policy", row.policy
+    yield "template", str(row.template or "")
+    yield "manager", str(row.manager or "")
+    yield "manager ready", row.readiness.words if row.readiness else ""
+    yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
+    yield "Manifest reports", _said(row.reports.manifest, row.reports.manifest_message)
+    for checked in row.checked:
+        yield "resource", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
+    for item in row.evidence:
+        yield (
+            f"version by {item.source.value}",
+            f"{item.version or item.text}{f' of {item.where}' if item.where else ''}",
+        )
+    if row.resolution.refusal is not None:
+        yield "refused", refusal_words(row.resolution.refusal)
+    for note in row.resolution.notes:
+        yield "note", note_words(note)
+    for problem in row.problems:
+        yield problem.severity.value, problem.message
+
+
+def _said(state: str, message: str) -> str:
+    return f"{state}: {message}" if message else state
+
+
+def module_json(row: Row) -> dict[str, Any]:
+    """The row of `catalog -o json` with what explains it."""
+    from kymatui.domain.listing import problem_json, row_json
+    from kymatui.domain.wording import refusal_words
+
+    refusal = row.resolution.refusal
+    return {
+        **row_json(row),
+        "presence": row.presence.value,
+        "waitingFor": row.reason.actor.value or None,
+        "policy": row.policy or None,
+        "template": str(row.template) if row.template else None,
+        "manager": str(row.manager) if row.manager else None,
+        "managerReady": row.readiness.words if row.readiness else None,
+        "reports": {
+            "kyma": row.reports.kyma or None,
+            "manifest": row.reports.manifest or None,
+            "resource": row.reports.resource or None,
+            "manager": row.reports.manager or None,
+            "disagree": row.reports.disagree,
+        },
+        "resources": [
+            {"resource": str(one.resource), "klm": one.klm.state.value, "strict": one.strict.state.value}
+            for one in row.checked
+        ],
+        "evidence": [
+            {"source": one.source.value, "version": one.version or None, "text": one.text} for one in row.evidence
+        ],
+        "offers": [
+            {"version": one.version, "channels": list(one.channels), "template": str(one.template)}
+            for one in row.offers
+        ],
+        "refused": refusal_words(refusal) if refusal is not None else None,
+        "problems": [problem_json(problem) for problem in row.problems],
+    }
