@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.helm.govalues.types import Function, FunctionError, Object, Uint64
+from kymatui.helm.govalues.types import BYTES, Function, FunctionError, Object, TypedList, Uint8, Uint64
 
 _SEGMENT_LIMIT: Final = 1 << 64
 
@@ -437,6 +437,9 @@ def _value_methods() -> dict[str, Function]:
         _method("IncMajor", lambda version: _raised(version, (version.major + 1, 0, 0))),
         _method("IncMinor", lambda version: _raised(version, (version.major, version.minor + 1, 0))),
         _method("IncPatch", _next_patch),
+        _method("Value", Version.__str__),
+        _method("MarshalText", lambda version: TypedList(BYTES, map(Uint8, str(version).encode()))),
+        _method("MarshalJSON", lambda version: TypedList(BYTES, map(Uint8, f'"{version}"'.encode()))),
         _method("SetPrerelease", _with_prerelease, "string"),
         _method("SetMetadata", _with_metadata, "string"),
     )

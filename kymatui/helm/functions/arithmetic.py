@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
@@ -14,6 +15,7 @@ from kymatui.helm.govalues.floats import format_float, parse_int
 from kymatui.helm.govalues.printing import sprint
 from kymatui.helm.govalues.types import Int64, Panic, TypedList, wrap_integer
 
+_OCTAL: Final = re.compile(r"[+-]?[0-7]+")
 _DIVISION_PLACES: Final = 10**16
 
 
@@ -190,8 +192,9 @@ def atoi(text: str) -> int:
 
 def to_decimal(value: Any) -> Int64:
     """An octal number: "0755" → 493."""
+    text = sprint(value)
     try:
-        return Int64(parse_int(sprint(value), 8, 64))
+        return Int64(parse_int(text, 8, 64) if _OCTAL.fullmatch(text) else 0)
     except ValueError:
         return Int64(0)
 

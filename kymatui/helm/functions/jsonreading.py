@@ -27,6 +27,10 @@ class JsonSyntaxError(ValueError):
     """A text that is no JSON, or that does not fit; the text is Go's."""
 
 
+class NumberRangeError(JsonSyntaxError):
+    """A number that no float64 holds."""
+
+
 def decode_json(text: str) -> Any:
     """json.Unmarshal into interface{}."""
     text = runes(text)
@@ -39,17 +43,25 @@ def decode_json(text: str) -> Any:
 
 def decode_json_object(text: str) -> dict[str, Any] | None:
     """json.Unmarshal into map[string]interface{}; None is a nil map."""
-    value = decode_json(text)
-    if value is not None and not isinstance(value, dict):
-        raise mistyped(value, "map[string]interface {}")
-    return value
+    value = _decode_for(text, dict, "map[string]interface {}")
+    return value if isinstance(value, dict) else None
 
 
 def decode_json_array(text: str) -> list[Any] | None:
     """json.Unmarshal into []interface{}; None is a nil slice."""
-    value = decode_json(text)
-    if value is not None and not isinstance(value, list):
-        raise mistyped(value, "[]interface {}")
+    value = _decode_for(text, list, "[]interface {}")
+    return value if isinstance(value, list) else None
+
+
+def _decode_for(text: str, kind: type, wanted: str) -> Any:
+    try:
+        value = decode_json(text)
+    except NumberRangeError:
+        if text.lstrip(" \t\n\r")[:1] in ("{", "["):
+            raise
+        value = 0.0  # that it is a number is the first thing wrong with it
+    if value is not None and not isinstance(value, kind):
+        raise mistyped(value, wanted)
     return value
 
 
@@ -106,7 +118,7 @@ class _Scanner:
                 overflow = number
                 break
         found = overflow.group().decode() if overflow else ""
-        raise JsonSyntaxError(f"json: cannot unmarshal number {found} into Go value of type float64")
+        raise NumberRangeError(f"json: cannot unmarshal number {found} into Go value of type float64")
 
     def fail(self, context: str) -> NoReturn:
         # at the end Go looks whether a space would do

@@ -68,7 +68,12 @@ _AS_IT_IS: Final = frozenset({str, int, bool, float, type(None)})
 
 def _fields(value: Object) -> Any:
     to_json = getattr(value, "go_json", None)
-    return to_json() if to_json else {name: value.read_field(name) for name in value.go_fields}
+    if to_json is None:
+        return {name: value.read_field(name) for name in value.go_fields}
+    try:
+        return to_json()
+    except ValueError as error:
+        raise JsonError(f"json: error calling MarshalJSON for type {go_type(value)}: {error}") from error
 
 
 def _key_text(key: Any, mapping: dict[Any, Any]) -> str:

@@ -78,7 +78,7 @@ def read_key(text: str) -> PrivateKey:
         raise PemKeyError(f"no private key data in PEM block of type {block.label}")
     kind = block.label.removesuffix("PRIVATE KEY").strip()
     if kind not in ("", "RSA", "EC", "DSA"):
-        raise PemKeyError(f"invalid private key type {kind}")
+        raise PemKeyError(f"invalid private key type {block.label}")
     what = f"parsing {kind} private key from PEM" if kind else "decoding PEM as PKCS#8"
     try:
         key = serialization.load_der_private_key(block.data, password=None)

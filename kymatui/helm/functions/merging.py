@@ -24,7 +24,7 @@ def merge_into(target: dict[Any, Any], source: dict[Any, Any], *, overwrite: boo
         raise FunctionError(f"merge: the maps are nested more than {_DEEPEST} deep")
     for key in list(source):
         incoming = source[key]
-        if is_nil(incoming):
+        if incoming is None:
             if overwrite:
                 target[key] = incoming
         elif isinstance(incoming, list):

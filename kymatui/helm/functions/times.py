@@ -145,6 +145,8 @@ class Time(Object):
         return format_time(self, "2006-01-02 15:04:05.999999999 -0700 MST")
 
     def go_json(self) -> str:
+        if not 0 <= self.year <= 9999:
+            raise ValueError("Time.MarshalJSON: year outside of range [0,9999]")
         return format_time(self, "2006-01-02T15:04:05.999999999Z07:00")
 
 

@@ -73,7 +73,7 @@ class _Writer:
     def encode(self, key: tuple[str, ...], value: Any) -> None:
         if len(key) > _DEEPEST:
             raise TomlError(f"toml: the value is nested more than {_DEEPEST} deep")
-        if is_nil(value):
+        if is_nil(value) and not isinstance(value, list):
             return
         if _is_table(value):
             self.table(key, value)
@@ -118,7 +118,7 @@ class _Writer:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, Time):
-            return value.go_json()
+            return value.format("2006-01-02T15:04:05.999999999Z07:00")
         if isinstance(value, Duration):
             return _quoted(value.go_string())
         if isinstance(value, int):
