@@ -1,0 +1,131 @@
+"""Short hands for structural schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Schema = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+INTEGER: Schema = {"type": "integer", "format": "int64"}
+ANYTHING: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+EMBEDDED: Schema = {**ANYTHING, "x-kubernetes-embedded-resource": True}
+TIME: Schema = {"type": "string", "format": "date-time"}
+STRINGS: Schema = {"type": "object", "additionalProperties": STRING}
+
+
+def text(description: str = "", **more: Any) -> Schema:
+    found: Schema = {"type": "string", **more}
+    return {**found, "description": description} if description else found
+
+
+def choice(values: Sequence[str], **more: Any) -> Schema:
+    return {"type": "string", "enum": list(values), **more}
+
+
+def record(properties: dict[str, Schema], required: Sequence[str] = (), **more: Any) -> Schema:
+    found: Schema = {"type": "object", "properties": properties, **more}
+    if required:
+        found["required"] = list(required)
+    return found
+
+
+def items(schema: Schema, key: str = "", **more: Any) -> Schema:
+    """A list; with `key` a list map."""
+    found: Schema = {"type": "array", "items": schema, **more}
+    if key:
+        found.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
+    return found
+
+
+def conditions() -> Schema:
+    """A list of metav1.Condition, by type."""
+    one = record(
+        {
+            "type": text(
+                pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+                r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+                maxLength=316,
+            ),
+            "status": choice(["True", "False", "Unknown"]),
+            "reason": text(pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", minLength=1, maxLength=1024),
+            "message": text(maxLength=32768),
+            "observedGeneration": {**INTEGER, "minimum": 0},
+            "lastTransitionTime": TIME,
+        },
+        ["type", "status", "reason", "message", "lastTransitionTime"],
+    )
+    return items(one, "type")
+
+
+def selector() -> Schema:
+    """metav1.LabelSelector."""
+    rule = record(
+        {"key": STRING, "operator": STRING, "values": items(STRING, **{"x-kubernetes-list-type": "atomic"})},
+        ["key", "operator"],
+    )
+    return record(
+        {"matchLabels": STRINGS, "matchExpressions": items(rule, **{"x-kubernetes-list-type": "atomic"})},
+        **{"x-kubernetes-map-type": "atomic"},
+    )
+
+
+AGE_COLUMN: Schema = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+STATE_COLUMN: Schema = {"name": "State", "type": "string", "jsonPath": ".status.state"}
+
+
+def version_of(
+    name: str,
+    spec: Schema | None,
+    status: Schema | None,
+    *,
+    storage: bool = True,
+    served: bool = True,
+    columns: Sequence[Schema] = (AGE_COLUMN,),
+    required: Sequence[str] = (),
+) -> Schema:
+    """One version of a definition; a status makes a status subresource."""
+    properties: dict[str, Schema] = {"apiVersion": STRING, "kind": STRING, "metadata": {"type": "object"}}
+    if spec is not None:
+        properties["spec"] = spec
+    if status is not None:
+        properties["status"] = status
+    found: Schema = {
+        "name": name,
+        "served": served,
+        "storage": storage,
+        "additionalPrinterColumns": list(columns),
+        "schema": {"openAPIV3Schema": record(properties, required)},
+    }
+    return {**found, "subresources": {"status": {}}} if status is not None else found
+
+
+def definition(
+    group: str,
+    kind: str,
+    plural: str,
+    versions: Sequence[Schema],
+    *,
+    namespaced: bool = True,
+    short_names: Sequence[str] = (),
+    categories: Sequence[str] = (),
+) -> Schema:
+    """A CustomResourceDefinition."""
+    names: Schema = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    if short_names:
+        names["shortNames"] = list(short_names)
+    if categories:
+        names["categories"] = list(categories)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": names,
+            "scope": "Namespaced" if namespaced else "Cluster",
+            "versions": list(versions),
+        },
+    }
