@@ -237,7 +237,11 @@ def _words(annotations: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(word.strip(GO_SPACE).lower() for word in annotations[name].split(","))
 
 
-_METADATA = struct("util.SimpleHead", {"name": text, "annotations": string_map}, dict)
+_METADATA = struct(
+    'struct { Name string "json:\\"name\\""; Annotations map[string]string "json:\\"annotations\\"" }',
+    {"name": text, "annotations": string_map},
+    dict,
+)
 
 
 def _make_head(found: dict[str, Any]) -> Head:

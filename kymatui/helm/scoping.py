@@ -167,9 +167,9 @@ class Scopes:
             }
         )
         for child in node.dependencies:
-            # The very map that the parent has: what a template changes in it, both see.
+            # Of Helm's type Values here, a plain map in the parent: two maps, which share all that is below them.
             below = values.get(child.name)
-            inner = below if isinstance(below, dict) else go_values()
+            inner = go_values(below if isinstance(below, dict) else ())
             subcharts[child.name] = self.add(child, inner, release, capabilities)
         self.add_templates(node, dot)
         return dot

@@ -86,9 +86,9 @@ def string_map(value: Any, field: str) -> dict[str, str]:
 
 
 def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, Any]], Any]) -> Decoder:
-    """A struct: {JSON name: decoder}; `make` builds it from what was there. `name` is "chart.Metadata", say."""
+    """A struct: {JSON name: decoder}; `make` builds it from what was there. `name` is its type, "v2.Metadata" say."""
     folded = {field.lower(): field for field in fields}
-    short = name.rpartition(".")[2]
+    short = "" if name.startswith("struct {") else name.rpartition(".")[2]
 
     def decode(value: Any, field: str) -> Any:
         if not isinstance(value, dict):
@@ -98,8 +98,9 @@ def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, A
             known = key if key in fields else folded.get(key.lower())
             if known is None or value[key] is None:
                 continue
-            where = f"{field}.{known}" if field else f"{short}.{known}"
-            found[known] = fields[known](value[key], where)
+            # Go names the innermost struct, then the whole way to the field.
+            way = field.partition(".")[2]
+            found[known] = fields[known](value[key], f"{short}.{way}.{known}" if way else f"{short}.{known}")
         return make(found)
 
     return decode
