@@ -12,6 +12,7 @@ load_chart(path) -> Chart       Chart.from_files({path: text or bytes}), Chart.f
 merge_values(...) -> dict       what -f, --set, --set-string, --set-json, --set-file and --set-literal make together
 render(...) -> Rendered         .files .manifests .hooks .notes .crds .values
 Environment, Limits             clock, random bytes, `lookup`, names, and what a rendering may use at most
+TemplateCache                   compiled templates, in memory and in a folder, for render(cache=…)
 HelmError                       everything that goes wrong, in Helm's words where Helm has them
 
 Nothing here writes a file, asks a network or runs a program. Charts, values and archives are taken for hostile.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kymatui.helm.capabilities import DEFAULT_API_VERSIONS
     from kymatui.helm.charts import Chart, load_archive, load_chart
     from kymatui.helm.dependencies import check_dependencies
+    from kymatui.helm.language.caching import TemplateCache
     from kymatui.helm.language.environment import Environment, Limits
     from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, Manifest, sort_hooks
     from kymatui.helm.rendering import CrdFile, Rendered, render
@@ -45,6 +47,7 @@ _HOMES: Final = {
     "Limits": "language.environment",
     "Manifest": "manifests",
     "Rendered": "rendering",
+    "TemplateCache": "language.caching",
     "check_dependencies": "dependencies",
     "dump_yaml": "yaml",
     "load_archive": "charts",
@@ -81,6 +84,7 @@ __all__ = [
     "Limits",
     "Manifest",
     "Rendered",
+    "TemplateCache",
     "check_dependencies",
     "dump_yaml",
     "load_archive",

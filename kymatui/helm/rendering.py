@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,8 +13,8 @@ from kymatui.helm.coalescing import coalesce_values
 from kymatui.helm.dependencies import is_compatible, process_dependencies
 from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.language.caching import TemplateCache
 from kymatui.helm.language.environment import Environment
-from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.manifests import Hook, Manifest, ManifestError, sort_manifests
 from kymatui.helm.schemas import check_schemas
 from kymatui.helm.scoping import Scopes, scope_templates
@@ -85,6 +82,7 @@ def render(
     sub_notes: bool = False,
     check_schema: bool = True,
     environment: Environment | None = None,
+    cache: TemplateCache | None = None,
 ) -> Rendered:
     """Renders a chart as Helm does for an installation (or an upgrade).
 
@@ -92,6 +90,7 @@ def render(
                   is as floats; Int64 stays what it is
     api_versions  come on top of those that Helm knows by itself
     environment   clock, random bytes, `lookup`, and the limits of the rendering
+    cache         keeps compiled templates, also in a folder if it has one, so that a new process need not parse them
 
     Raises HelmError, with Helm's words where Helm has them.
     """
@@ -111,7 +110,7 @@ def render(
         "Service": "Helm",
     }
     scopes = scope_templates(root, coalesced, release, capabilities)
-    files = _execute(scopes, environment or Environment())
+    files = _execute(scopes, environment or Environment(), cache or TEMPLATES)
     notes = _take_notes(files, chart.name, sub_notes)
     crds = list(_crds(root)) if include_crds else []
     return Rendered(files, notes, crds, coalesced, root, _sort(files))
@@ -147,13 +146,14 @@ def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
         raise HelmError(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version.version}")
 
 
-def _execute(scopes: Scopes, environment: Environment) -> dict[str, str]:
-    templates = _TEMPLATES.get(scopes.sources)
+def _execute(scopes: Scopes, environment: Environment, cache: TemplateCache) -> dict[str, str]:
+    templates = cache.get(scopes.sources)
     rendering = templates.start(environment)
     files: dict[str, str] = {}
     for path in templates.order:
         if not path.rpartition("/")[2].startswith("_"):
             files[path] = rendering.execute(path, scopes.enter(path))
+    cache.keep(templates)
     return files
 
 
@@ -169,36 +169,5 @@ def _crds(node: ChartNode) -> Iterable[CrdFile]:
         yield from _crds(child)
 
 
-class _TemplateCache:
-    """Parsed templates by the digest of their paths and texts, the last used ones."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._sets: OrderedDict[bytes, TemplateSet] = OrderedDict()
-
-    def get(self, sources: Mapping[str, bytes]) -> TemplateSet:
-        key = _digest(sources)
-        with self._lock:
-            found = self._sets.get(key)
-            if found is not None:
-                self._sets.move_to_end(key)
-                return found
-        made = TemplateSet.parse({path: from_bytes(data) for path, data in sources.items()}, FUNCTIONS)
-        with self._lock:
-            self._sets[key] = made
-            if len(self._sets) > self._size:
-                self._sets.popitem(last=False)
-        return made
-
-
-def _digest(sources: Mapping[str, bytes]) -> bytes:
-    hashed = hashlib.blake2b(digest_size=32)
-    for path in sorted(sources):
-        encoded = path.encode("utf-8", "surrogateescape")
-        hashed.update(b"%d:%b%d:" % (len(encoded), encoded, len(sources[path])))
-        hashed.update(sources[path])
-    return hashed.digest()
-
-
-_TEMPLATES: Final = _TemplateCache(32)
+TEMPLATES: Final = TemplateCache(FUNCTIONS, size=32)
+"""The template sets that were rendered last, in memory."""

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.language.units import Entry
@@ -38,15 +39,17 @@ class TemplateCache:
         self._kept: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def get(self, files: Mapping[str, str]) -> TemplateSet:
-        """The set of these files, parsed if it must be; HelmError where that fails."""
+    def get(self, files: Mapping[str, str | bytes]) -> TemplateSet:
+        """The set of these files {path: text}, parsed if it must be; HelmError where that fails."""
         key = self.digest(files)
         with self._lock:
             if (found := self._sets.get(key)) is not None:
                 self._sets.move_to_end(key)
                 return found
         entries = self._load(key)
-        made = TemplateSet.parse(files, self.functions, entries)
+        texts = {path: text if isinstance(text, str) else from_bytes(text) for path, text in files.items()}
+        made = TemplateSet.parse(texts, self.functions, entries)
+        made.key = key
         with self._lock:
             self._kept[key] = _compiled(entries or {})
             self._sets[key] = made
@@ -55,16 +58,14 @@ class TemplateCache:
                 self._kept.pop(old, None)
         return made
 
-    def keep(self, files: Mapping[str, str]) -> None:
-        """Writes what has been compiled of the set since it was read; a folder that cannot be written is no error."""
+    def keep(self, templates: TemplateSet) -> None:
+        """Writes what has been compiled of a set since it was read; a folder that cannot be written is no error."""
         if self.folder is None:
             return
-        key = self.digest(files)
+        key = templates.key
         with self._lock:
-            known, kept = self._sets.get(key), self._kept.get(key, 0)
-        if known is None:
-            return
-        entries = known.entries()
+            kept = self._kept.get(key, 0)
+        entries = templates.entries()
         compiled = _compiled(entries)
         if compiled > kept:
             with suppress(OSError):
@@ -73,12 +74,12 @@ class TemplateCache:
             with self._lock:
                 self._kept[key] = compiled
 
-    def digest(self, files: Mapping[str, str]) -> str:
+    def digest(self, files: Mapping[str, str | bytes]) -> str:
         """What the code of these files depends on, as a file's name."""
         summary = hashlib.sha256(self._compiler)
         for path in sorted(files):
             for part in (path, files[path]):
-                data = part.encode("utf-8", "surrogateescape")
+                data = to_bytes(part) if isinstance(part, str) else part
                 summary.update(len(data).to_bytes(8, "big") + data)
         return summary.hexdigest()
 

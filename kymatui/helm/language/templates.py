@@ -247,13 +247,14 @@ class Layers(Mapping[str, Function]):
 class TemplateSet:
     """All templates of a chart and its dependencies, as Helm parses them into one set.
 
-    `order` has every file in Helm's order of execution. The set does not change once it is made, so threads may render
-    from it at the same time.
+    `order` has every file in Helm's order of execution; `key` is what a cache knows the set by. The set does not change
+    once it is made, so threads may render from it at the same time.
     """
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.functions = Layers((ENGINE, functions, BUILTINS))
         self.names: dict[str, Any] = {**NAMES, "FIND": Scope.find}
+        self.key = ""
         self.order: list[str] = []
         self.templates: dict[str, Template] = {}
         self.units: list[Unit] = []

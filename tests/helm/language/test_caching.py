@@ -40,7 +40,7 @@ def test_code_from_the_folder_does_the_same_and_fails_the_same(tmp_path: Path, k
     if kept:
         writer = TemplateCache({}, folder=folder)
         assert run(writer, root) == "<1>!\n!"
-        writer.keep(FILES)
+        writer.keep(writer.get(FILES))
         assert [path.stat().st_mode & 0o077 for path in folder.iterdir()] == [0]
     reader = TemplateCache({}, folder=folder)
     assert run(reader, root) == "<1>!\n!"
@@ -51,11 +51,11 @@ def test_code_from_the_folder_does_the_same_and_fails_the_same(tmp_path: Path, k
 def test_what_compiles_later_is_kept_too(tmp_path: Path) -> None:
     cache = TemplateCache({}, folder=tmp_path)
     run(cache, {"l": {"x": 1}})
-    cache.keep(FILES)
+    cache.keep(cache.get(FILES))
     (path,) = tmp_path.iterdir()
     size = path.stat().st_size
     cache.get(FILES).execute("c/templates/_h.tpl", {}, Environment())
-    cache.keep(FILES)
+    cache.keep(cache.get(FILES))
     assert path.stat().st_size > size
 
 
@@ -63,7 +63,7 @@ def test_what_compiles_later_is_kept_too(tmp_path: Path) -> None:
 def test_a_damaged_file_is_not_believed(tmp_path: Path, damage: bytes) -> None:
     cache = TemplateCache({}, folder=tmp_path)
     run(cache, {"l": {"x": 1}})
-    cache.keep(FILES)
+    cache.keep(cache.get(FILES))
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage)
     assert run(TemplateCache({}, folder=tmp_path), {"l": {"x": 1}}) == "<1>1\n1"
@@ -74,7 +74,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     folder.write_text("not a folder")
     cache = TemplateCache({}, folder=folder)
     run(cache, {"l": {"x": 1}})
-    cache.keep(FILES)
+    cache.keep(cache.get(FILES))
 
 
 def test_the_folder_does_not_grow_without_end(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_folder_does_not_grow_without_end(tmp_path: Path) -> None:
         os.utime(path, (number, number))
     cache = TemplateCache({}, folder=tmp_path)
     run(cache, {"l": {"x": 1}})
-    cache.keep(FILES)
+    cache.keep(cache.get(FILES))
     names = {path.name for path in tmp_path.iterdir()}
     assert len(names) == MOST_FILES
     assert "old0" not in names
