@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing
 
 _PROBE = 120.0  # between two looks for kinds where the definitions cannot be watched
-_SETTLE = (1.0, 2.0, 4.0, 8.0)  # a new definition is served a moment after it is there
+# Definitions come in bursts, and a new one is served a moment after it is there: seconds between the looks.
+_SETTLE = (0.25, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 def open_session(options: SessionOptions, timing: Timing | None = None) -> CatalogSession:
@@ -62,7 +63,8 @@ class CatalogSession:
         self._failure: KymatuiError | None = None
         self._looked_at: object = None
         self._seen_definitions: frozenset[str] = frozenset()
-        self._unsettled = 0
+        self._tries = 0
+        self._due: float | None = None
         self._resources: Mapping[str, Resource] = {}
         self._modules: dict[tuple[str, str], str] = {}
         self._thread = threading.Thread(target=self._direct, name="catalog-session", daemon=True)
@@ -77,6 +79,11 @@ class CatalogSession:
     @property
     def namespace(self) -> str:
         return self.client.transport.connection.namespace
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the gate is shut: nothing that writes leaves this machine."""
+        return self.client.transport.read_only
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
@@ -192,8 +199,8 @@ class CatalogSession:
     def _pause(self, attempt: int) -> float | None:
         if attempt:
             return float(min(30.0, 0.5 * 2 ** min(attempt, 6)))
-        if self._unsettled:
-            return _SETTLE[self._unsettled - 1]
+        if self._due is not None:
+            return max(0.0, self._due - time.monotonic())
         definitions = self._feeds.states().get(DEFINITIONS)
         followed = definitions is not None and definitions.state in (FeedState.LIVE, FeedState.SYNCING)
         return None if followed else _PROBE
@@ -209,6 +216,7 @@ class CatalogSession:
                 self._follow(fixed.feed, resource)
         self._arrange_modules()
         self._resources = {resource.name: resource for resource in self.client.discovery.known()}
+        self._settled()
         self._looked_at = looked_at
 
     def _follow(self, feed: str, resource: Resource) -> None:
@@ -242,23 +250,23 @@ class CatalogSession:
         self._modules = wanted
 
     def _notice_definitions(self) -> None:
-        """Kinds that came or went make what is known of the server old."""
+        """Kinds that came or went make what is known of the server old; asked again until all are served."""
         now = frozenset(_name(item) for item in self._feeds.objects(DEFINITIONS))
+        known = {resource.name for resource in self.client.discovery.known()}
         if now != self._seen_definitions:
-            known = {resource.name for resource in self.client.discovery.known()}
-            gone = (self._seen_definitions - now) & known
-            self._seen_definitions = now
-            self._unsettled = 1
-            if not gone and now <= known:
-                self._unsettled = 0
-            else:
-                self.client.discovery.invalidate()
-        elif self._unsettled:
-            known = {resource.name for resource in self.client.discovery.known()}
-            unserved = bool(now - known)
-            self._unsettled = self._unsettled + 1 if unserved and self._unsettled < len(_SETTLE) else 0
-            if unserved:
-                self.client.discovery.invalidate()
+            outdated = bool(now - known) or bool((self._seen_definitions - now) & known)
+            self._seen_definitions, self._tries = now, 0
+            self._due = time.monotonic() + _SETTLE[0] if outdated else None
+        elif self._due is not None and time.monotonic() >= self._due:
+            self.client.discovery.invalidate()
+            self._tries += 1
+            self._due = time.monotonic() + _SETTLE[self._tries] if self._tries < len(_SETTLE) else None
+
+    def _settled(self) -> None:
+        """Once every definition is served, and nothing else, there is no need to look again."""
+        known = {resource.name for resource in self.client.discovery.known()}
+        if self._tries and not self._seen_definitions - known:
+            self._due = None
 
     def _missing(self) -> None:
         """A kind that was there is answered with 404."""
@@ -282,7 +290,8 @@ class CatalogSession:
     def _complete(self) -> bool:
         states = self._feeds.states().values()
         listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
-        return listed and self._looked_at == self._inputs() and not self._look.is_set()
+        looking = self._look.is_set() or (self._due is not None and not self._tries)
+        return listed and not looking and self._looked_at == self._inputs()
 
     # reading
 

@@ -209,12 +209,11 @@ class Watch:
         """Lists and follows in one request, or as before where the server or its storage cannot do that."""
         try:
             self._follow(initial=True)
-        except (InvalidError, ServerError) as error:
+        except (InvalidError, ServerError):
             if self._version:  # the list was whole: something else failed
                 raise
-            self._pages = True
-            if isinstance(error, InvalidError):
-                self._client.streams_lists = False
+            # Too old, its feature gate off, or an etcd that cannot tell progress: the next kinds need not try.
+            self._client.streams_lists = False
             self._list()
             self._follow(initial=False)
 
