@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.quoting import quote, quote_rune
 from kymatui.helm.govalues.types import Int64, go_type
 
 MAX_INDEX: Final = 65536
@@ -258,7 +258,7 @@ class _Parser:
             raise SetError(f"negative {index} index not allowed")
         text, stop = self.until(_ITEM_STOPS)
         if text:
-            runes = " ".join(f"'{char}'" for char in text)
+            runes = " ".join(quote_rune(ord(char)) for char in text)
             raise SetError(f"unexpected data at end of array index: [{runes}]")
         if not stop:
             raise _EndError
