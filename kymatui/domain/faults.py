@@ -14,7 +14,7 @@ from kymatui.domain.readiness import Readiness
 from kymatui.domain.releases import ReleaseMeta
 from kymatui.domain.rows import Checked, Row
 from kymatui.domain.snapshots import FeedState
-from kymatui.domain.states import State
+from kymatui.domain.states import State, kyma_state
 from kymatui.domain.templates import Template
 
 
@@ -123,6 +123,10 @@ def _orphaned(kyma: Kyma, world: World) -> Iterator[Problem]:
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[Row]) -> Iterator[Problem]:
+    expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
+    if kyma.state and kyma.state != expected and not kyma.meta.deleting:
+        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions add up to {expected}"
+        yield Problem(Severity.INFO, message, Actor.KLM, "", str(kyma.ref))
     worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
     if kyma.state == State.READY and worse:
         message = f"{kyma.ref} reports Ready, but these modules are not: {', '.join(worse)}"

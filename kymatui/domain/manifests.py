@@ -149,6 +149,16 @@ def default_resource(
     return ObjectRef(ref.kind, where, ref.name or manifest)
 
 
+def default_resource_body(data: Mapping[str, Any], identity: ObjectRef) -> dict[str, Any]:
+    """The default resource as it is created: with its name and namespace, and without a status, which is ignored."""
+    metadata = data.get("metadata")
+    named = {**(metadata if isinstance(metadata, Mapping) else {}), "name": identity.name}
+    named.pop("namespace", None)
+    if identity.namespace:
+        named["namespace"] = identity.namespace
+    return {**{key: value for key, value in data.items() if key != "status"}, "metadata": named}
+
+
 def _image_spec(entry: Reader) -> ImageSpec:
     return ImageSpec(
         entry.text("repo"),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from kymatui.domain import refusals
 from kymatui.domain.assessing import Assessment
+from kymatui.domain.conditions import find_condition
 from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.kymas import Policy
+from kymatui.domain.manifests import Manifest
 from kymatui.domain.observing import KYMA_FEED
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
@@ -239,9 +241,21 @@ def _not_configured(case: Case) -> Reason | None:
         return None
     request = case.subject.request
     if case.subject.managed and request is not None and request.policy != Policy.IGNORE:
-        text = "installed, not configured: its resource was deleted, and an older lifecycle-manager would make it again"
+        text = f"installed, not configured: its resource is not there, {_recreated(case.subject.manifest)}"
         return Reason(text, Actor.YOU, Severity.WARNING)
     return Reason("installed, not configured: create its resource to use it", Actor.YOU)
+
+
+def _recreated(manifest: Manifest | None) -> str:
+    """Since March 2026 lifecycle-manager notes that it made the resource once, and leaves it deleted then."""
+    if manifest is None:
+        return f"and {KLM} may make it again, which cannot be seen from here"
+    made = find_condition(manifest.conditions, "ModuleCR")
+    if made is None:
+        return f"and this generation of {KLM} makes it again"
+    if made.status == "True":
+        return f"and {KLM} does not make it again: create it yourself"
+    return f"and {KLM} has not made it yet"
 
 
 def _unknown(case: Case) -> Reason | None:

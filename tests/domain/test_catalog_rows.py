@@ -164,7 +164,8 @@ SITUATIONS: list[object] = [
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "installed, not configured: its resource was deleted, and an older lifecycle-manager would make it again",
+            "installed, not configured: its resource is not there, "
+            "and lifecycle-manager may make it again, which cannot be seen from here",
             Actor.YOU,
         ),
         id="42 the resource was deleted by a user",
@@ -327,6 +328,7 @@ def test_several_resources_the_worst_first_and_all_kept() -> None:
     ]
     assert found.state is State.ERROR
     assert "(the worst of 3)" in found.reason.text
+    assert dict(found.resource_states) == {State.ERROR: 1, State.WARNING: 1, State.READY: 1}
 
 
 def test_an_object_served_in_two_versions_counts_once() -> None:
@@ -417,6 +419,29 @@ def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: Fee
     assert found.presence is presence
     said = [problem.object for problem in seen.problems]
     assert (feed in said) is (state in (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        ([{"type": "ModuleCR", "status": "True"}], "and lifecycle-manager does not make it again: create it yourself"),
+        ([{"type": "ModuleCR", "status": "False"}], "and lifecycle-manager has not made it yet"),
+        ([], "and this generation of lifecycle-manager makes it again"),
+    ],
+)
+def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words: str) -> None:
+    applied = manifest("mod", "1.3.1")
+    applied["status"]["conditions"] = conditions
+    found = row(kymas=[managed()], manifests=[applied], workloads=[deployment("mod", "1.3.1")])
+    assert found.reason.text == f"installed, not configured: its resource is not there, {words}"
+
+
+def test_a_kyma_whose_state_does_not_add_up_is_said() -> None:
+    seen = see(kymas=[managed(state="Warning")], **RUNNING)
+    assert seen.kyma is not None
+    assert (seen.kyma.state, seen.kyma.expected) == ("Ready", State.WARNING)
+    said = "Kyma kyma-system/default reports Ready, but its modules and conditions add up to Warning"
+    assert said in [problem.message for problem in seen.problems]
 
 
 def test_a_mandatory_module_is_shown_and_managed() -> None:

@@ -16,6 +16,7 @@ from kymatui.domain.manifests import (
     Manifest,
     UnknownSource,
     default_resource,
+    default_resource_body,
     manifest_name,
     read_manifest,
 )
@@ -59,6 +60,23 @@ def test_18_the_default_resource(metadata: dict[str, str], cluster_scoped: bool,
     data = {"apiVersion": SAMPLE.api_version, "kind": "Sample", "metadata": metadata}
     found = default_resource(data, "the-manifest", cluster_scoped=cluster_scoped)
     assert found == ObjectRef(SAMPLE, namespace, name)
+
+
+def test_19_a_status_in_the_data_is_ignored() -> None:
+    data = {
+        "apiVersion": SAMPLE.api_version,
+        "kind": "Sample",
+        "metadata": {"labels": {"a": "b"}, "namespace": "x"},
+        "spec": {"kept": True},
+        "status": {"state": "Ready"},
+    }
+    body = default_resource_body(data, ObjectRef(SAMPLE, "", "the-manifest"))
+    assert body == {
+        "apiVersion": SAMPLE.api_version,
+        "kind": "Sample",
+        "metadata": {"labels": {"a": "b"}, "name": "the-manifest"},
+        "spec": {"kept": True},
+    }
 
 
 def read(raw: Any) -> Manifest:
