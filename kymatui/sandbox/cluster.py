@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
 from kymatui.sandbox.apiserver.certificates import ServingCertificate
 from kymatui.sandbox.apiserver.kubeconfig import Endpoint
 from kymatui.sandbox.apiserver.serving import Carrier, server_context
-from kymatui.sandbox.clock import LoopClock
+from kymatui.sandbox.clock import Clock, LoopClock
+from kymatui.sandbox.controllers.starting import Controllers
 
 ADDRESS = "127.0.0.1"
 
@@ -22,23 +23,33 @@ class Cluster:
 
     name: str
     certificate: ServingCertificate
-    meaning: Meaning
+    meaning: Callable[[Clock], Meaning]
     viewer_token: str = ""
     admin_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     _server: ApiServer | None = None
     _carrier: Carrier | None = None
+    _controllers: Controllers | None = None
 
     async def start(self, port: int = 0) -> None:
         """Listens, on a free port for 0; raises OSError where the port is taken."""
         clock = LoopClock(asyncio.get_running_loop())
-        server = ApiServer(clock, self.meaning, admin_token=self.admin_token, viewer_token=self.viewer_token)
+        server = ApiServer(clock, self.meaning(clock), admin_token=self.admin_token, viewer_token=self.viewer_token)
         carrier = Carrier(server.api.handle, server.faults, tls=server_context(self.certificate))
         await carrier.start(ADDRESS, port)
         server.bootstrap(carrier.port)
         self._server, self._carrier = server, carrier
+        self._controllers = Controllers(
+            server.client,
+            server.store,
+            root_ca=self.certificate.authority.decode(),
+            kind_is_served=lambda api_version, kind: server.catalog.by_kind(api_version, kind) is not None,
+        )
+        self._controllers.start()
 
     async def stop(self) -> None:
+        if self._controllers is not None:
+            self._controllers.stop()
         if self._carrier is not None:
             await self._carrier.stop()
 

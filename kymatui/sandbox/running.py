@@ -61,7 +61,7 @@ async def _started(wanted: Wanted) -> AsyncIterator[list[Cluster]]:
     clusters: list[Cluster] = []
     try:
         for offset, name in enumerate(wanted.clusters):
-            cluster = Cluster(name, certificate, standard_meaning(), wanted.viewer_token)
+            cluster = Cluster(name, certificate, standard_meaning, wanted.viewer_token)
             await _start(cluster, wanted.port + offset if wanted.port else 0)
             clusters.append(cluster)
         yield clusters

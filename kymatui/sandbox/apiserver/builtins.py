@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from kymatui.sandbox.apiserver.discovery import storage_hash
 from kymatui.sandbox.apiserver.resources import Resource, Semantics, Subresource
+from kymatui.sandbox.schemas.nodes import Schema
 
 _ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _SUB = ("get", "patch", "update")
@@ -113,8 +114,8 @@ _SHOWS_DELETED = frozenset(
     )
 )
 
-SemanticsOf = Callable[[str, str, str, str], Semantics]
-"""(group, version, kind, resource in full) -> what its objects mean."""
+SemanticsOf = Callable[[str, str, str, str], tuple[Semantics, Schema]]
+"""(group, version, kind, resource in full) -> what its objects mean, and their schema."""
 
 
 def builtin_resources(semantics: SemanticsOf) -> Iterator[Resource]:
@@ -128,6 +129,7 @@ def _resource(cells: list[str], semantics: SemanticsOf) -> Resource:
     group = "" if group == "core" else group
     full = f"{name}.{group}" if group else name
     stored = not verbs or "list" in verbs
+    meaning, schema = semantics(group, version, kind, full)
     return Resource(
         group=group,
         version=version,
@@ -136,7 +138,8 @@ def _resource(cells: list[str], semantics: SemanticsOf) -> Resource:
         kind=kind,
         namespaced=scope == "N",
         verbs=tuple(verbs.split(",")) if verbs else _ALL,
-        semantics=semantics(group, version, kind, full),
+        semantics=meaning,
+        schema=schema,
         list_kind=f"{kind}List",
         short_names=tuple(filter(None, shorts.split(","))),
         categories=tuple(filter(None, categories.split(","))),

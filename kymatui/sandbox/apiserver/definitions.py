@@ -11,6 +11,7 @@ from kymatui.sandbox.apiserver.catalog import Catalog
 from kymatui.sandbox.apiserver.discovery import storage_hash
 from kymatui.sandbox.apiserver.resources import Object, Resource, Semantics, Subresource
 from kymatui.sandbox.clock import Clock, timestamp
+from kymatui.sandbox.schemas.nodes import Schema
 from kymatui.sandbox.storage import Change, Store, Stored, type_prefix
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -19,8 +20,8 @@ _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "updat
 _SUB_VERBS = ("get", "patch", "update")
 _RETRY = 0.2
 
-CustomSemantics = Callable[[Object, str], Semantics]
-"""(the definition, one of its versions) -> what its objects mean."""
+CustomSemantics = Callable[[Object, str], tuple[Semantics, Schema]]
+"""(the definition, one of its versions) -> what its objects mean, and their schema."""
 
 
 class Remover(Protocol):
@@ -138,7 +139,7 @@ class Definitions:
         for version in spec["versions"]:
             if not version.get("served"):
                 continue
-            semantics = self._semantics(definition, version["name"])
+            semantics, schema = self._semantics(definition, version["name"])
             resource = Resource(
                 group=spec["group"],
                 version=version["name"],
@@ -148,6 +149,7 @@ class Definitions:
                 namespaced=spec["scope"] == "Namespaced",
                 verbs=_VERBS,
                 semantics=semantics,
+                schema=schema,
                 list_kind=names.get("listKind", ""),
                 short_names=tuple(names.get("shortNames") or ()),
                 categories=tuple(names.get("categories") or ()),
@@ -155,6 +157,9 @@ class Definitions:
                 subresources=_subresources(version, names["kind"]),
                 custom=True,
                 unconditional_update=False,
+                selectable_fields=tuple(
+                    found["jsonPath"].lstrip(".") for found in version.get("selectableFields") or ()
+                ),
                 scale_paths=(version.get("subresources") or {}).get("scale"),
             )
             resource.view = _view(resource, changed_at, plain=plain)

@@ -9,15 +9,16 @@ from typing import Any, cast
 import msgspec
 
 from kymatui.errors import HelmError
-from kymatui.helm.yaml.reading import load_as_json
-from kymatui.sandbox.apiserver.decoding import SCHEME, go_type_name, parse_json
+from kymatui.sandbox.apiserver.decoding import SCHEME, go_type_name, parse_json, parse_yaml
 from kymatui.sandbox.apiserver.exchange import Request
-from kymatui.sandbox.apiserver.merging import apply_json_patch, apply_merge_patch, apply_strategic_patch
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
-from kymatui.sandbox.apiserver.semantics import PatchError
 from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure, invalid
+from kymatui.sandbox.patching.failures import PatchFailedError
+from kymatui.sandbox.patching.jsonpatch import apply_json_patch
+from kymatui.sandbox.patching.mergepatch import apply_merge_patch
+from kymatui.sandbox.patching.strategic import apply_strategic_patch
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -91,9 +92,9 @@ class Patch:
             elif self.kind == MERGE:
                 patched = apply_merge_patch(obj, self.value)
             else:
-                patched = apply_strategic_patch(resource, obj, self.value or {})
-        except PatchError as error:
-            raise _patch_failure(error, self.value) from None
+                patched = apply_strategic_patch(resource.schema, obj, self.value or {})
+        except PatchFailedError as error:
+            raise patch_failure(error) from None
         if not isinstance(patched, dict):
             raise bad_request("Invalid JSON Patch")
         return cast(Object, patched)
@@ -144,7 +145,7 @@ class Patch:
 
 def _yaml_object(data: bytes) -> Object:
     try:
-        value = load_as_json(data)
+        value = parse_yaml(data)
     except HelmError as error:
         raise bad_request(f"error decoding YAML: {error}") from None
     if value is None:
@@ -158,13 +159,13 @@ def _yaml_object(data: bytes) -> Object:
     return value
 
 
-def _patch_failure(error: PatchError, patch: Any) -> StatusError:
-    if error.code == 400:
-        return bad_request(error.text)
-    if not error.text:
-        message = "the server rejected our request due to an error in our request"
-        return failure(422, "Invalid", message, {})
-    return _cause_on_patch(f"{_go_map(patch)}", error.text)
+def patch_failure(error: PatchFailedError) -> StatusError:
+    """What a patch that does not fit is answered with."""
+    if error.status == 400:
+        return bad_request(str(error))
+    if error.status == 500:
+        return failure(500, "", str(error))
+    return failure(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def _invalid_patch(text: bytes, why: str) -> StatusError:
@@ -176,15 +177,6 @@ def _cause_on_patch(shown: str, why: str) -> StatusError:
     quoted = msgspec.json.encode(shown).decode()
     cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {quoted}: {why}", "field": "patch"}
     return invalid("", "", [cause])
-
-
-def _go_map(value: Any) -> str:
-    """How Go prints a map with %v."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{_go_map(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(_go_map(item) for item in value) + "]"
-    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _wrong_type_fields(obj: Object, resource: Resource) -> StatusError:

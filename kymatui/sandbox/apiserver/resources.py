@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kymatui.sandbox.schemas.nodes import ANY, Schema
 from kymatui.sandbox.storage import Stored, type_prefix
 
 Object = dict[str, Any]
@@ -36,10 +37,6 @@ class Semantics(Protocol):
     def columns(self) -> list[Object]: ...
 
     def cells(self, obj: Object, now: float) -> list[Any]: ...
-
-    def field_names(self) -> frozenset[str]: ...
-
-    def field(self, obj: Object, name: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,9 @@ class Resource:
     unconditional_update: bool = True
     creates_on_update: bool = False
     returns_deleted: bool = False
+    selectable_fields: tuple[str, ...] = ()
     scale_paths: dict[str, str] | None = None
+    schema: Schema = ANY
     view: Callable[[Stored], bytes] | None = None
 
     @property

@@ -6,24 +6,24 @@ from typing import Any
 
 from kymatui.sandbox.apiserver.decoding import parse_json
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
-from kymatui.sandbox.apiserver.merging import apply_json_patch, apply_merge_patch
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.negotiation import negotiate
 from kymatui.sandbox.apiserver.options import write_options
-from kymatui.sandbox.apiserver.patches import JSON_PATCH, read_patch
+from kymatui.sandbox.apiserver.patches import JSON_PATCH, patch_failure, read_patch
 from kymatui.sandbox.apiserver.reading import Reader, encode
 from kymatui.sandbox.apiserver.resources import Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
-from kymatui.sandbox.apiserver.semantics import PatchError
 from kymatui.sandbox.apiserver.statuses import (
     StatusError,
     bad_request,
-    failure,
     invalid,
     method_not_allowed,
     modified,
 )
 from kymatui.sandbox.apiserver.writing import Writer
+from kymatui.sandbox.patching.failures import PatchFailedError
+from kymatui.sandbox.patching.jsonpatch import apply_json_patch
+from kymatui.sandbox.patching.mergepatch import apply_merge_patch
 
 _BUILTIN = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 
@@ -70,10 +70,8 @@ class Scaling:
                 result: Any = apply_json_patch(current, patch.value)
             else:
                 result = apply_merge_patch(current, patch.value)
-        except PatchError as error:
-            raise failure(
-                422, "Invalid", error.text or "the server rejected our request due to an error in our request", {}
-            ) from None
+        except PatchFailedError as error:
+            raise patch_failure(error) from None
         return result if isinstance(result, dict) else {}
 
     def _check(self, wanted: Object, live: Object, resource: Resource, info: RequestInfo) -> None:

@@ -1,18 +1,17 @@
-"""Which objects of a list or a watch are meant: label and field selectors over what is stored."""
+"""Which objects of a list or a watch are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from kymatui.sandbox.apiserver.fieldselectors import Term, check_field, field_value, parse_field_selector
+from kymatui.sandbox.apiserver.labelselectors import SelectorError, parse_label_selector
+from kymatui.sandbox.apiserver.resources import Resource
+from kymatui.sandbox.apiserver.statuses import bad_request
 from kymatui.sandbox.storage import Stored
 
-
-class LabelSelector(Protocol):
-    """Tells labels that are meant from others."""
-
-    def __call__(self, labels: dict[str, str]) -> bool: ...
+Test = Callable[[Stored], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +19,58 @@ class Selector:
     """`everything` spares the asking of `matches`."""
 
     everything: bool
-    matches: Callable[[Stored], bool]
+    matches: Test
 
 
-def everything(stored: Stored) -> bool:
-    """Selects all."""
-    del stored
-    return True
+def parse_selectors(resource: Resource, labels: str, fields: str) -> Selector:
+    """Raises StatusError 400."""
+    tests: list[Test] = []
+    try:
+        if labels.strip():
+            tests.append(_label_test(labels))
+        if fields:
+            tests += _field_tests(resource, parse_field_selector(fields))
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    if not tests:
+        return Selector(True, lambda stored: True)
+    if len(tests) == 1:
+        return Selector(False, tests[0])
+    return Selector(False, lambda stored: all(test(stored) for test in tests))
 
 
-def parse_selectors(resource: object, labels: str, fields: str) -> Selector:
-    return Selector(not labels and not fields, everything)
+def _label_test(text: str) -> Test:
+    selected = parse_label_selector(text)
+    return lambda stored: selected(stored.labels)
+
+
+def _field_tests(resource: Resource, terms: Sequence[Term]) -> list[Test]:
+    tests: list[Test] = []
+    others: list[Term] = []
+    for term in terms:
+        check_field(resource.full_name, term.field, resource.selectable_fields, custom=resource.custom)
+        if term.field == "metadata.name":
+            tests.append(_name_test(term))
+        elif term.field == "metadata.namespace":
+            tests.append(_namespace_test(term))
+        else:
+            others.append(term)
+    if others:
+        tests.append(_body_test(resource.full_name, others))
+    return tests
+
+
+def _name_test(term: Term) -> Test:
+    return lambda stored: (stored.name == term.value) is term.equal
+
+
+def _namespace_test(term: Term) -> Test:
+    return lambda stored: (stored.namespace == term.value) is term.equal
+
+
+def _body_test(resource: str, terms: Sequence[Term]) -> Test:
+    def matches(stored: Stored) -> bool:
+        body = stored.body()
+        return all((field_value(resource, body, term.field) == term.value) is term.equal for term in terms)
+
+    return matches

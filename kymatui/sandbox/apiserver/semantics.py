@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from kymatui.sandbox.apiserver.resources import Object, Resource
 
@@ -31,15 +31,3 @@ class Ownership(Protocol):
         validation: str,
     ) -> tuple[Object, list[str]]:
         """The object after a server-side apply, with defaults, and warnings; raises StatusError 409, 500."""
-
-
-class PatchError(Exception):
-    """A patch that does not fit the object; `code` is 400 or 422 (`text` is empty for the server's general words)."""
-
-    def __init__(self, text: str, code: int = 422) -> None:
-        super().__init__(text)
-        self.text = text
-        self.code = code
-
-
-Json = Any

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
 from kymatui.sandbox.apiserver.builtins import builtin_resources
 from kymatui.sandbox.apiserver.catalog import Catalog
-from kymatui.sandbox.apiserver.exchange import Request, Response, User, parse_query
+from kymatui.sandbox.apiserver.exchange import Request, Response, parse_query
 from kymatui.sandbox.apiserver.resources import Cause, Object, Resource, Semantics
 from kymatui.sandbox.clock import ManualClock
+from kymatui.sandbox.schemas.nodes import ANY, Schema
 
 ADMIN_TOKEN, VIEWER_TOKEN = "the-admin", "the-viewer"
 
@@ -42,12 +44,6 @@ class PlainSemantics:
 
     def cells(self, obj: Object, now: float) -> list[Any]:
         return [obj["metadata"]["name"]]
-
-    def field_names(self) -> frozenset[str]:
-        return frozenset()
-
-    def field(self, obj: Object, name: str) -> str:
-        return ""
 
 
 class NoOwnership:
@@ -92,9 +88,9 @@ class NoDocuments:
         return None
 
 
-def plain_semantics(*words: object) -> Semantics:
+def plain_semantics(*words: object) -> tuple[Semantics, Schema]:
     del words
-    return PlainSemantics()
+    return PlainSemantics(), ANY
 
 
 def plain_server(*, bootstrapped: bool = True) -> ApiServer:
@@ -113,15 +109,14 @@ def ask(
     body: bytes = b"",
     *,
     token: str = ADMIN_TOKEN,
-    user: User | None = None,
-    **headers: str,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """One request; header names have underscores for dashes."""
+    """One request as the holder of a token ("": of none)."""
     path, _, query = path.partition("?")
-    found = {name.replace("_", "-"): value for name, value in headers.items()}
+    found = dict(headers or {})
     if token:
         found.setdefault("authorization", f"Bearer {token}")
-    return server.api.handle(Request(method, path, parse_query(query), found, body, user))
+    return server.api.handle(Request(method, path, parse_query(query), found, body))
 
 
 def advance(server: ApiServer, seconds: float = 0.0) -> None:

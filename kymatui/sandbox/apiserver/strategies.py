@@ -1,0 +1,173 @@
+"""What kinds do with their own fields when they are written (k8s.io/kubernetes/pkg/registry/*/strategy.go).
+
+A write to the resource cannot change its status, a write to the status nothing else, and the generation counts the
+changes of what was wanted.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from kymatui.sandbox.apiserver.resources import Object
+from kymatui.sandbox.apply.fieldsets import EMPTY, FieldSet
+from kymatui.sandbox.clock import timestamp
+
+_SPEC = ("spec",)
+COUNTED: Mapping[str, tuple[str, ...]] = {
+    "pods": _SPEC,
+    "replicationcontrollers": _SPEC,
+    "deployments.apps": ("spec", "metadata.annotations"),
+    "replicasets.apps": _SPEC,
+    "statefulsets.apps": _SPEC,
+    "daemonsets.apps": _SPEC,
+    "jobs.batch": _SPEC,
+    "cronjobs.batch": _SPEC,
+    "ingresses.networking.k8s.io": _SPEC,
+    "ingressclasses.networking.k8s.io": _SPEC,
+    "networkpolicies.networking.k8s.io": _SPEC,
+    "poddisruptionbudgets.policy": _SPEC,
+    "priorityclasses.scheduling.k8s.io": (),
+    "endpointslices.discovery.k8s.io": ("endpoints", "ports", "addressType", "metadata.labels"),
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": ("webhooks",),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": ("webhooks",),
+    "validatingadmissionpolicies.admissionregistration.k8s.io": _SPEC,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": _SPEC,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _SPEC,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _SPEC,
+    "customresourcedefinitions.apiextensions.k8s.io": _SPEC,
+}
+"""Kinds with a generation, and the fields whose changes it counts."""
+
+_LABELS_KEPT = ("deployments.apps",)
+_KEEPS_STATUS = ("nodes",)
+_METADATA_KEPT = ("customresourcedefinitions.apiextensions.k8s.io",)
+
+
+def prepare_create(resource: str, obj: Object, *, has_status: bool, empty_status: Any, now: float) -> None:
+    """The state in which an object of a built-in kind begins."""
+    metadata = obj["metadata"]
+    if resource in COUNTED:
+        metadata["generation"] = 1
+    if has_status and resource not in _KEEPS_STATUS:
+        obj["status"] = _first_status(resource, obj, empty_status, now)
+    if resource == "namespaces":
+        finalizers: list[str] = obj.setdefault("spec", {}).setdefault("finalizers", [])
+        if "kubernetes" not in finalizers:
+            finalizers.append("kubernetes")
+
+
+def _first_status(resource: str, obj: Object, empty_status: Any, now: float) -> Any:
+    if resource == "namespaces":
+        return {"phase": "Active"}
+    if resource == "pods":
+        return {"phase": "Pending", "qosClass": quality_of_service(obj.get("spec") or {})}
+    if resource == "persistentvolumeclaims":
+        return {"phase": "Pending"}
+    if resource == "persistentvolumes":
+        return {"phase": "Pending", "lastPhaseTransitionTime": timestamp(now)}
+    if resource == "customresourcedefinitions.apiextensions.k8s.io":
+        spec = obj.get("spec") or {}
+        stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
+        return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
+    return copy.deepcopy(empty_status)
+
+
+def prepare_update(resource: str, new: Object, old: Object, subresource: str, *, has_status: bool) -> None:
+    """Keeps what this endpoint does not change, and counts generations."""
+    if subresource == "status":
+        _keep_all_but_status(resource, new, old)
+        return
+    if has_status:
+        put_back(new, old, "status")
+    count_generation(new, old, COUNTED.get(resource))
+
+
+def _keep_all_but_status(resource: str, new: Object, old: Object) -> None:
+    for name in {*new, *old} - {"metadata", "status", "kind", "apiVersion"}:
+        put_back(new, old, name)
+    put_back(new["metadata"], old["metadata"], "generation")
+    if resource in _LABELS_KEPT:
+        put_back(new["metadata"], old["metadata"], "labels")
+    if resource in _METADATA_KEPT:
+        keep_metadata(new, old)
+
+
+def keep_metadata(new: Object, old: Object) -> None:
+    """All metadata stay those of the old object, but for the managed fields."""
+    managed = new["metadata"].get("managedFields")
+    new["metadata"] = copy.deepcopy(old["metadata"])
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
+
+
+def put_back(new: Object, old: Object, name: str) -> None:
+    """A field of the old object, or none where it had none."""
+    if name in old:
+        new[name] = copy.deepcopy(old[name])
+    else:
+        new.pop(name, None)
+
+
+def count_generation(new: Object, old: Object, fields: tuple[str, ...] | None) -> None:
+    """Raises the generation where one of `fields` differs; None: the kind has no generation of its own."""
+    if fields is None:
+        return
+    put_back(new["metadata"], old["metadata"], "generation")
+    if any(_at(new, field) != _at(old, field) for field in fields):
+        new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+
+def _at(obj: Object, path: str) -> Any:
+    value: Any = obj
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value or None
+
+
+def reset_fields(*, custom: bool, has_status: bool, subresource: str) -> FieldSet:
+    """The fields that an endpoint never changes, as managed fields name them."""
+    if subresource == "status":
+        return frozenset((("f:metadata",),)) if custom else frozenset((("f:spec",),))
+    return frozenset((("f:status",),)) if has_status else EMPTY
+
+
+def prepare_custom_update(new: Object, old: Object, subresource: str, *, has_status: bool) -> None:
+    """As `prepare_update`, for custom resources: everything but status and metadata counts."""
+    if subresource == "status":
+        status = new.get("status")
+        for name in {*new, *old} - {"metadata", "kind", "apiVersion"}:
+            put_back(new, old, name)
+        if status is None:
+            new.pop("status", None)
+        else:
+            new["status"] = status
+        keep_metadata(new, old)
+        return
+    if has_status:
+        put_back(new, old, "status")
+    put_back(new["metadata"], old["metadata"], "generation")
+    skipped = ("metadata", "status") if has_status else ("metadata",)
+    if any(new.get(name) != old.get(name) for name in {*new, *old} if name not in skipped):
+        new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+
+def quality_of_service(spec: Object) -> str:
+    """Guaranteed, Burstable or BestEffort, by the resources of all containers."""
+    requests: dict[str, list[str]] = {}
+    limits: dict[str, list[str]] = {}
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    limited = True
+    for container in containers:
+        given = container.get("resources") or {}
+        for into, values in ((requests, given.get("requests") or {}), (limits, given.get("limits") or {})):
+            for name in ("cpu", "memory"):
+                if values.get(name) not in (None, "0", 0):
+                    into.setdefault(name, []).append(str(values[name]))
+        limited = limited and {"cpu", "memory"} <= set(given.get("limits") or {})
+    if not requests and not limits:
+        return "BestEffort"
+    if limited and all(requests.get(name, values) == values for name, values in limits.items()):
+        return "Guaranteed"
+    return "Burstable"

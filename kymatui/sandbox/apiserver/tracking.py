@@ -1,0 +1,77 @@
+"""Managed fields of every write, by the functions of `kymatui.sandbox.apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
+from kymatui.sandbox.apiserver.statuses import StatusError, failure
+from kymatui.sandbox.apply.fieldsets import FieldSet
+from kymatui.sandbox.apply.updating import ApplyConflictError, ApplyFailedError, Tracking, apply_object, track_update
+from kymatui.sandbox.schemas.nodes import Schema
+
+SchemaOf = Callable[[Resource, str], Schema | None]
+"""(resource, an apiVersion) -> the schema of its kind there."""
+
+ResetFields = Callable[[Resource, str], FieldSet]
+"""(resource, subresource) -> the fields that this endpoint never changes."""
+
+
+class TrackedOwnership:
+    """See `semantics.Ownership`."""
+
+    def __init__(self, schema_of: SchemaOf, reset: ResetFields) -> None:
+        self._schema_of = schema_of
+        self._reset = reset
+
+    def _tracking(self, resource: Resource, subresource: str) -> Tracking:
+        def schema(version: str) -> Schema | None:
+            return self._schema_of(resource, version)
+
+        def default(obj: Object) -> None:
+            decoded, _ = resource.semantics.decode(obj)
+            obj.clear()
+            obj.update(decoded)
+
+        return Tracking(
+            api_version=resource.api_version,
+            schema=schema,
+            subresource=subresource,
+            reset=self._reset(resource, subresource),
+            default=default,
+            empty={"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}},
+        )
+
+    def created(self, resource: Resource, obj: Object, manager: str, now: float) -> None:
+        track_update(self._tracking(resource, ""), None, obj, manager, now)
+
+    def updated(
+        self, resource: Resource, live: Object, obj: Object, manager: str, subresource: str, now: float
+    ) -> None:
+        track_update(self._tracking(resource, subresource), live, obj, manager, now)
+
+    def applied(
+        self,
+        resource: Resource,
+        live: Object | None,
+        wanted: Object,
+        manager: str,
+        subresource: str,
+        now: float,
+        *,
+        force: bool,
+        validation: str,
+    ) -> tuple[Object, list[str]]:
+        tracking = self._tracking(resource, subresource)
+        try:
+            return apply_object(tracking, live, wanted, manager, now, force=force), []
+        except ApplyConflictError as error:
+            raise failure(409, "Conflict", str(error), {"causes": error.causes}) from None
+        except ApplyFailedError as error:
+            raise failure(500, "", str(error)) from None
+        except DecodingError as error:
+            raise _failed(str(error)) from None
+
+
+def _failed(text: str) -> StatusError:
+    return failure(500, "", text)

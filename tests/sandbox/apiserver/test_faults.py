@@ -1,0 +1,120 @@
+"""Misbehaviour on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kymatui.errors import UsageError
+from kymatui.sandbox.apiserver.assembling import ApiServer
+from kymatui.sandbox.apiserver.exchange import Request
+from kymatui.sandbox.apiserver.faults import Fault, Faults, parse_fault
+from tests.sandbox.apiserver.plain import VIEWER_TOKEN, ask, plain_server
+
+ADMIN = "/sandbox.kymatui.io"
+
+
+@pytest.fixture
+def server() -> ApiServer:
+    return plain_server()
+
+
+def send(server: ApiServer, path: str, body: dict[str, Any] | None = None, method: str = "POST") -> Any:
+    response = ask(server, method, f"{ADMIN}/{path}", msgspec.json.encode(body or {}))
+    assert response.status < 300, response.body
+    return response.json()
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("throttle", 429), ("error", 500), ("conflict", 409), ("unauthorized", 401)]
+)
+def test_an_answer_that_is_a_failure(kind: str, status: int) -> None:
+    faults = Faults()
+    faults.add(parse_fault({"kind": kind, "seconds": 3}))
+    outcome = faults.meet(Request("GET", "/api/v1/namespaces/x/pods/p"))
+    assert outcome is not None
+    assert outcome.response is not None
+    assert outcome.response.status == status
+    assert dict(outcome.response.headers).get("Retry-After") == ("3" if kind == "throttle" else None)
+
+
+def test_a_fault_meets_what_it_selects_as_often_as_it_says() -> None:
+    faults = Faults()
+    faults.add(Fault("error", verb="list", resource="deployments.apps", count=2))
+    listing = Request("GET", "/apis/apps/v1/deployments")
+    assert faults.meet(Request("GET", "/api/v1/pods")) is None
+    assert faults.meet(Request("GET", "/apis/apps/v1/namespaces/x/deployments/d")) is None
+    assert [faults.meet(listing) is not None for _ in range(3)] == [True, True, False]
+    assert faults.active == {}
+
+
+def test_delays_add_up_and_a_dropped_connection_follows() -> None:
+    faults = Faults()
+    faults.add(Fault("latency", seconds=0.5))
+    faults.add(Fault("latency", seconds=0.25))
+    faults.add(Fault("drop"))
+    outcome = faults.meet(Request("GET", "/api/v1/pods"))
+    assert outcome is not None
+    assert (outcome.delay, outcome.drop) == (0.75, True)
+
+
+def test_chance_decides_where_it_is_asked() -> None:
+    chances = iter([0.4, 0.6])
+    faults = Faults(_random=lambda: next(chances))
+    faults.add(Fault("error", probability=0.5))
+    listing = Request("GET", "/api/v1/pods")
+    assert [faults.meet(listing) is not None for _ in range(2)] == [True, False]
+
+
+def test_the_admin_path_is_never_met() -> None:
+    faults = Faults()
+    faults.add(Fault("error"))
+    assert faults.meet(Request("GET", f"{ADMIN}/faults")) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "nope"},
+        {"kind": "error", "what": 1},
+        {"kind": "error", "probability": 2},
+        {"kind": "error", "count": -1},
+    ],
+)
+def test_a_fault_that_makes_no_sense(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Faults().add(parse_fault(given))
+
+
+def test_faults_are_listed_switched_on_and_off_over_the_admin_path(server: ApiServer) -> None:
+    number = send(server, "faults", {"kind": "error", "verb": "list"})["number"]
+    assert [f["kind"] for f in send(server, "faults", method="GET")["faults"]] == ["error"]
+    send(server, f"faults/{number}", method="DELETE")
+    assert send(server, "faults", method="GET")["faults"] == []
+
+
+def test_only_the_admin_may(server: ApiServer) -> None:
+    assert ask(server, "GET", f"{ADMIN}/faults", token=VIEWER_TOKEN).status == 403
+    assert ask(server, "GET", f"{ADMIN}/faults", token="").status == 403
+
+
+def test_a_token_stops_being_valid(server: ApiServer) -> None:
+    send(server, "revoke-token", {"token": VIEWER_TOKEN})
+    assert ask(server, "GET", "/apis", token=VIEWER_TOKEN).status == 401
+    send(server, "restore-token", {"token": VIEWER_TOKEN})
+    assert ask(server, "GET", "/apis", token=VIEWER_TOKEN).status == 200
+
+
+def test_a_held_object_goes_when_it_is_released(server: ApiServer) -> None:
+    client = server.client
+    client.create("configmaps", {"metadata": {"name": "x"}}, namespace="default")
+    held = {"resource": "configmaps", "namespace": "default", "name": "x"}
+    finalizer = send(server, "hold", held)["finalizer"]
+    client.delete("configmaps", "x", namespace="default")
+    client.patch("configmaps", "x", {"metadata": {"finalizers": None}}, namespace="default")
+    found = client.get("configmaps", "x", namespace="default")
+    assert found["metadata"]["finalizers"] == [finalizer]
+    send(server, "release", held)
+    assert client.find("configmaps", "x", namespace="default") is None
