@@ -263,9 +263,9 @@ def _unknown(case: Case) -> Reason | None:
         if not case.installed:
             what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "nothing names its version"
             return Reason(f"the installed version is unknown: {what}", Actor.NOBODY)
-        return Reason(
-            f"{case.installed} runs, which names no version to compare with {case.subject.desired or 'anything'}"
-        )
+        if not case.subject.desired:
+            return Reason(f"{case.installed} runs, and nothing is offered to compare it with")
+        return Reason(f"{case.installed} runs, which is no version to compare with {case.subject.desired}")
     if case.presence is Presence.UNKNOWN:
         hidden = (*case.unreadable, *((KYMA_FEED,) if case.kyma_unreadable else ()))
         what = f"{', '.join(hidden)} cannot be read" if hidden else "its manager cannot be looked for"

@@ -112,6 +112,8 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
     found = deployed(gather(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled)
+    if not desired and request is None and found.evidence:
+        desired = own  # installed directly from a catalog that has no version for this channel
     active = of_version(templates, found.version) or preferred
     kind = _kind((active, *templates))
     mandatory = _is_mandatory(meta, templates, manifest)

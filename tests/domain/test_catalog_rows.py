@@ -461,6 +461,29 @@ def test_a_mandatory_module_that_is_not_there_waits_for_lifecycle_manager() -> N
     assert (found.reason.text, found.actor) == ("mandatory, and not installed yet: lifecycle-manager has to", Actor.KLM)
 
 
+@pytest.mark.parametrize(
+    ("tag", "words"),
+    [
+        ("latest", "latest runs, which is no version to compare with 1.3.1"),
+        ("", "the installed version is unknown: nothing names its version"),
+    ],
+)
+def test_58_a_version_that_nobody_names(tag: str, words: str) -> None:
+    unnamed = deployment("mod", tag, image=f"reg:5000/x/mgr{':' + tag if tag else ''}")
+    found = row(workloads=[unnamed], resources=[resource("mod")])
+    assert (found.installed, found.drift.kind, found.reason.text) == (tag, DriftKind.UNKNOWN, words)
+
+
+def test_a_direct_installation_outside_the_channel_is_compared_with_the_newest() -> None:
+    found = row(release_metas=[meta("mod", {"fast": "1.3.1"})], **OLD)
+    assert (found.desired, found.drift.kind) == ("1.3.1", DriftKind.BEHIND)
+    absent = row(release_metas=[meta("mod", {"fast": "1.3.1"})])
+    assert (absent.desired, absent.reason.text) == (
+        "",
+        "not installed, and not offered: no versions found for channel regular, only for fast",
+    )
+
+
 def test_beta_and_internal_are_shown() -> None:
     found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="True", internal="true"))])
     assert (found.beta, found.internal) == (True, True)
