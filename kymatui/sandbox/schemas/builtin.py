@@ -122,7 +122,7 @@ def _patching(where: str) -> tuple[str, tuple[str, ...]]:
 def _emptiness(where: str, schema: Schema, *, is_required: bool) -> Literal["drop", "keep", "show"]:
     if where in fieldfacts.KEPT_COLLECTIONS or where in fieldfacts.PLAIN_STRUCTS or where in fieldfacts.PLAIN_TIMES:
         return "show"
-    if where in fieldfacts.KEPT_POINTERS or is_required:
+    if where in fieldfacts.KEPT_POINTERS or where in fieldfacts.SHOWN or is_required:
         return "show"
     if where.endswith(".metadata") and schema.go_type == "v1.ObjectMeta":
         return "show"

@@ -213,7 +213,7 @@ def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
         found = [_tried(schema, value, path) for schema in limits["anyOf"]]
         if all(found):
             errors.append(_nowhere(f'"{name}" must validate at least one schema (anyOf)'))
-            errors += min(found, key=len)
+            errors += min(found, key=_count)
     if "oneOf" in limits:
         _one_of(limits["oneOf"], value, path, errors)
     if "allOf" in limits:
@@ -228,6 +228,10 @@ def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
         errors.append(_nowhere(f'"{name}" must not validate the schema (not)'))
 
 
+def _count(errors: Errors) -> int:
+    return len(errors)
+
+
 def _one_of(choices: list[Schema], value: Any, path: str, errors: Errors) -> None:
     found = [_tried(schema, value, path) for schema in choices]
     valid = sum(1 for tried in found if not tried)
@@ -236,7 +240,7 @@ def _one_of(choices: list[Schema], value: Any, path: str, errors: Errors) -> Non
     how = "Found none valid" if valid == 0 else f"Found {valid} valid alternatives"
     errors.append(_nowhere(f'"{path}" must validate one and only one schema (oneOf). {how}'))
     if valid == 0:
-        errors += min(found, key=len)
+        errors += min(found, key=_count)
 
 
 def _tried(schema: Schema, value: Any, path: str) -> Errors:

@@ -105,7 +105,7 @@ def _shown(schema: Schema) -> tuple[tuple[str, Schema], ...]:
     """The fields that are there even when they are not given."""
     found: tuple[tuple[str, Schema], ...] | None = schema.compiled.get("shown")
     if found is None:
-        skipped = ("kind", "apiVersion")
+        skipped = ("kind", "apiVersion") if "metadata" in schema.properties else ()
         found = tuple((n, c) for n, c in schema.properties.items() if c.zero == "show" and n not in skipped)
         schema.compiled["shown"] = found
     return found

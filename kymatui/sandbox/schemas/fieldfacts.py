@@ -577,3 +577,15 @@ PATCH_STRATEGIES = {
     "PodDisruptionBudgetSpec.selector": ("replace",),
 }
 """Strategies of strategic merge patches other than merging by key."""
+
+SHOWN = frozenset(
+    (
+        "ControllerRevision.revision",
+        "Event.reportingComponent",
+        "Event.reportingInstance",
+        "HorizontalPodAutoscalerStatus.currentReplicas",
+        "StatefulSetSpec.serviceName",
+        "StatefulSetStatus.availableReplicas",
+    )
+)
+"""Optional fields that are shown at their zero."""

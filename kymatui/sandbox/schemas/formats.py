@@ -43,7 +43,7 @@ def _parses(parse: Callable[[str], object], text: str) -> bool:
 
 
 def _cidr(text: str) -> bool:
-    address, slash, length = text.partition("/")
+    _, slash, length = text.partition("/")
     return bool(slash) and length.isdigit() and _parses(lambda t: ipaddress.ip_network(t, strict=False), text)
 
 
