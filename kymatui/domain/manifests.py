@@ -13,6 +13,7 @@ from kymatui.domain.objects import (
     LABEL_KYMA_NAME,
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
+    LABEL_SKIP,
     Malformed,
     Meta,
     identity_flaw,
@@ -116,6 +117,11 @@ class Manifest:
     def mandatory(self) -> bool:
         """Whether it installs a mandatory module."""
         return self.meta.labels.get(LABEL_MANDATORY, "") == "true"
+
+    @property
+    def skipped(self) -> bool:
+        """Whether lifecycle-manager passes over it: only for exactly "true", and even while it is being deleted."""
+        return self.meta.labels.get(LABEL_SKIP) == "true"
 
     @property
     def unmanaged(self) -> bool:

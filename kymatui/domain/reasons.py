@@ -213,7 +213,10 @@ def _owner_unknown(case: Case) -> Reason | None:
 
 
 def _drifting(case: Case) -> Reason | None:
-    kind, apart = case.drift.kind, case.drift.distance
+    kind, apart, manifest = case.drift.kind, case.drift.distance, case.subject.manifest
+    if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
+        text = f"{case.installed} runs, {case.subject.desired} should, and {KLM} skips {manifest.ref}: remove its label"
+        return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (
             f"{case.installed} runs, {case.subject.desired} should ({apart} behind): {KLM} has not finished the upgrade"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kymatui.domain.kymas import ModuleReport, ModuleRequest, Policy
-from kymatui.domain.manifests import Manifest
-from kymatui.domain.objects import LABEL_SKIP, read_meta, read_ref
+from kymatui.domain.objects import read_meta, read_ref
 from kymatui.domain.observing import identity
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -107,8 +106,3 @@ def removing_entry(request: ModuleRequest, report: ModuleReport | None) -> Entry
     if request.managed:
         return EntryGuard(uninstalls=True, must_wait=False)
     return EntryGuard(uninstalls=not let_go and report is not None, must_wait=not let_go and report is not None)
-
-
-def manifest_is_skipped(manifest: Manifest) -> bool:
-    """Whether lifecycle-manager passes over a Manifest: only for exactly "true", and even while it is being deleted."""
-    return manifest.meta.labels.get(LABEL_SKIP) == "true"

@@ -436,6 +436,17 @@ def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words:
     assert found.reason.text == f"installed, not configured: its resource is not there, {words}"
 
 
+def test_55_a_skipped_manifest_keeps_a_module_behind() -> None:
+    skipped = manifest("mod", "1.3.1")
+    skipped["metadata"]["labels"].update(labels(skip_reconciliation="true"))
+    found = row(kymas=[managed()], manifests=[skipped], **OLD)
+    assert found.drift.kind is DriftKind.BEHIND
+    assert (found.reason.text, found.actor) == (
+        "1.2.0 runs, 1.3.1 should, and lifecycle-manager skips Manifest kyma-system/default-mod-1: remove its label",
+        Actor.YOU,
+    )
+
+
 def test_a_kyma_whose_state_does_not_add_up_is_said() -> None:
     seen = see(kymas=[managed(state="Warning")], **RUNNING)
     assert seen.kyma is not None

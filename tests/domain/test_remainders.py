@@ -11,7 +11,6 @@ from kymatui.domain.remainders import (
     EntryGuard,
     associated_kinds,
     blockers,
-    manifest_is_skipped,
     remaining,
     removing_entry,
 )
@@ -104,4 +103,4 @@ def test_54_taking_the_entry_out(managed: bool, report: ModuleReport | None, gua
 def test_55_a_manifest_is_skipped_only_by_the_exact_word(value: str, skipped: bool) -> None:
     found = read_manifest(manifest("mod", "1.0.0", labels=labels(skip_reconciliation=value)))
     assert isinstance(found, Manifest)
-    assert manifest_is_skipped(found) is skipped
+    assert found.skipped is skipped
