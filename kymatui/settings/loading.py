@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,6 +72,8 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
 
 def read_file(path: Path) -> dict[str, Any]:
     """The checked content of a configuration file."""
+    import tomllib
+
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

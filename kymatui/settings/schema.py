@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal
 
 Kind = Literal["text", "flag", "texts", "keys", "contexts"]
@@ -75,6 +74,8 @@ def faults(body: Mapping[str, Any], options: tuple[Option, ...] = OPTIONS, prefi
     for name, value in body.items():
         option = known.get(name)
         if option is None:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield Fault(f"{prefix}{name}" or '""', f"there is no such option{hint}")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.rows import Catalog
-from kymatui.domain.snapshots import Snapshot
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import ACCENTS
@@ -25,6 +22,10 @@ from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.stylesheets import styles_dir
 from kymatui.ui.themes import THEMES
 from kymatui.ui.widgets.frame import FrameFacts
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog
+    from kymatui.domain.snapshots import Snapshot
 
 
 class KymatuiApp(App[int]):
@@ -66,8 +67,15 @@ class KymatuiApp(App[int]):
         self.problems: list[str] = []
         self._place, self._namespace, self._read_only = context, namespace, read_only
         self._mailbox = Mailbox(self._deliver)
-        self._link = ClusterLink(connect, lambda snapshot: catalog(snapshot, clock()), self._mailbox)
+        self._link = ClusterLink(connect, self._read, self._mailbox)
         self._interrupted_at = float("-inf")
+
+    def _read(self, snapshot: Snapshot) -> Catalog:
+        """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
+        import kymatui.ui.presenters.catalog  # noqa: F401
+        from kymatui.domain.catalog import catalog
+
+        return catalog(snapshot, self.clock())
 
     # life
 
@@ -100,7 +108,7 @@ class KymatuiApp(App[int]):
         if isinstance(failure, KymatuiError):
             self._failed(failure)
         seen = values.get(CATALOG)
-        if isinstance(seen, Seen) and isinstance(seen.catalog, Catalog):
+        if isinstance(seen, Seen):
             self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
         self.show_frame()
         for screen in self.screen_stack:

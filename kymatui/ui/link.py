@@ -9,11 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kymatui.domain.snapshots import Snapshot
 from kymatui.errors import KymatuiError
 from kymatui.ui.mailbox import Mailbox
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog
+    from kymatui.domain.snapshots import Snapshot
 
 CATALOG = "catalog"
 CLUSTER = "cluster"
@@ -55,7 +58,7 @@ class Seen:
     """One look at the cluster: what was observed, and what the domain makes of it."""
 
     snapshot: Snapshot
-    catalog: object
+    catalog: Catalog
 
 
 class ClusterLink:
@@ -64,7 +67,7 @@ class ClusterLink:
     def __init__(
         self,
         connect: Callable[[], Session],
-        read: Callable[[Snapshot], object],
+        read: Callable[[Snapshot], Catalog],
         mailbox: Mailbox,
         *,
         pause: float = 0.1,
@@ -98,6 +101,9 @@ class ClusterLink:
             self._follow(self._session)
         except KymatuiError as error:
             self._mailbox.put(FAILURE, error)
+        except Exception as error:  # noqa: BLE001 (a thread that dies in silence would leave the screen waiting for ever)
+            text = f"{type(error).__name__}: {error}"
+            self._mailbox.put(FAILURE, KymatuiError(text, hint="this is a defect of kymatui; please report it"))
         finally:
             if self._session is not None:
                 self._session.close()

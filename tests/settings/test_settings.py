@@ -15,7 +15,7 @@ from kymatui.errors import ConfigurationError
 from kymatui.settings.loading import ContextSettings, Settings, config_path, load_settings, read_file
 from kymatui.settings.schema import OPTIONS, faults, json_schema
 from kymatui.settings.showing import as_toml
-from kymatui.ui.presenters.catalog import COLUMNS
+from kymatui.ui.presenters.catalog_columns import COLUMNS
 from kymatui.ui.themes import THEMES
 
 FULL = """

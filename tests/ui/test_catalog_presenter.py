@@ -14,7 +14,8 @@ from kymatui.domain.states import State, StateSource
 from kymatui.domain.versions import Distance
 from kymatui.domain.windows import Window
 from kymatui.ui.glyphs import ASCII
-from kymatui.ui.presenters.catalog import ALL, Sort, View, Words, table_row, table_rows, views, why
+from kymatui.ui.presenters.catalog import Words, table_row, table_rows, why
+from kymatui.ui.presenters.catalog_columns import ALL, Sort, View, views
 from kymatui.ui.presenters.filtering import parse_filter
 from tests.ui.modules import DAY, NOW, catalog, module
 
@@ -131,7 +132,7 @@ def test_every_order_is_by_meaning_not_by_text(sort: Sort, order: list[str]) -> 
 
 def test_views_and_filters_choose_rows() -> None:
     assert names(View("2", "fast", "fast")) == ["keda", "nats"]
-    assert names(View("4", "community", origin=Origin.COMMUNITY)) == ["cap"]
+    assert names(View("4", "community", community=True)) == ["cap"]
     assert names(text="behind") == ["istio"]
     assert names(text="!Ready") == ["keda", "nats"]
     assert names(problems=True) == ["nats"]

@@ -15,24 +15,11 @@ from kymatui.domain.rows import Row as Module
 from kymatui.domain.states import State, StateSource, severity
 from kymatui.domain.versions import parse
 from kymatui.ui.glyphs import UNICODE
+from kymatui.ui.presenters.catalog_columns import Sort, View
 from kymatui.ui.presenters.connection import span
 from kymatui.ui.presenters.filtering import Filter
 from kymatui.ui.text import plain
-from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_table import Cell, Row
-
-COLUMNS = (
-    Column("name", "NAME", 18, flex=3),
-    Column("source", "SRC", 5, priority=4),
-    Column("channel", "CHANNEL", 12, priority=1),
-    Column("installed", "INSTALLED", 9),
-    Column("desired", "DESIRED", 8),
-    Column("newest", "NEWEST", 8, priority=3),
-    Column("drift", "DRIFT", 15, flex=1),
-    Column("state", "STATE", 15, flex=1),
-    Column("checks", "CHECKS", 7, priority=2),
-    Column("age", "AGE", 3, priority=5, right=True),
-)
 
 TONES: Mapping[State, str] = {
     State.READY: "ready",
@@ -54,42 +41,6 @@ _PRESENCE_WORDS: Mapping[Presence, str] = {
 _ORIGINS = {Origin.KYMA: "kyma", Origin.COMMUNITY: "comm."}
 
 ABSENT = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a number key shows; `channel` is "" for the views that are no channel."""
-
-    key: str
-    label: str
-    channel: str = ""
-    origin: Origin | None = None
-
-    def shows(self, module: Module) -> bool:
-        if self.origin is not None:
-            return module.origin is self.origin
-        return not self.channel or self.channel in module.channels
-
-
-ALL = View("0", "all")
-
-
-def views(catalog: Catalog | None) -> tuple[View, ...]:
-    """All modules, then a view a channel, then the community's."""
-    found = [ALL]
-    for channel in catalog.channels if catalog else ():
-        found.append(View(str(len(found)), channel, channel))
-    if catalog and any(row.origin is Origin.COMMUNITY for row in catalog.rows):
-        found.append(View(str(len(found)), "community", origin=Origin.COMMUNITY))
-    return tuple(found[:10])
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """By which column, and which way."""
-
-    column: str = "name"
-    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +192,7 @@ class Why:
     tone: str
 
 
-def why(module: Module | None) -> Why:
-    if module is None:
-        return Why("", "", "muted")
+def why(module: Module) -> Why:
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
     said = actor is Actor.NOBODY or "waiting for" in module.reason.text

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kymatui.domain.rows import Catalog
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import KymatuiError
 from kymatui.ui.text import plain
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog
 
 GROUP = "operator.kyma-project.io"
 CATALOG_KINDS = ("moduletemplates", "modulereleasemetas", "kymas")

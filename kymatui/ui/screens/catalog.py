@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,15 +14,17 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.presenters.catalog import ALL, COLUMNS, Sort, View, Words, table_rows, views, why
-from kymatui.ui.presenters.exporting import FORMATS, exported, format_of
+from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, Sort, View, views
 from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.screens.framed import FramedScreen
-from kymatui.ui.widgets.prompt import Prompt
-from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.row_table import Row, RowTable
 from kymatui.ui.widgets.tones import toned
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog
 
 SORTABLE = tuple(column.id for column in COLUMNS)
 
@@ -94,16 +96,18 @@ class CatalogScreen(FramedScreen):
             self._view = ALL
         tabs = [Tab(view.key, view.label) for view in offered]
         self.query_one(ViewTabs).show(tabs, self._view.label, self._filter_note())
-        rows = []
-        if app.catalog is not None:
-            words = Words(app.clock(), app.glyphs, stale=bool(app.connection.stale_since))
-            rows = table_rows(
-                app.catalog, self._view, self._filter, self._sort, words, only_problems=self._only_problems
-            )
+        rows = self._rows(app.catalog) if app.catalog is not None else []
         self.table.set_rows(rows)
         filtered = bool(self._filter) or self._only_problems or self._view != ALL
         self._show_notice(notice(app.snapshot, app.catalog, app.failure, shown=len(rows), filtered=filtered))
         self._show_reason()
+
+    def _rows(self, catalog: Catalog) -> list[Row]:
+        from kymatui.ui.presenters.catalog import Words, table_rows  # not before the first paint
+
+        app = self.kymatui
+        words = Words(app.clock(), app.glyphs, stale=bool(app.connection.stale_since))
+        return table_rows(catalog, self._view, self._filter, self._sort, words, only_problems=self._only_problems)
 
     def _filter_note(self) -> str:
         parts = [f"/{self._filter.text}"] if self._filter else []
@@ -122,12 +126,14 @@ class CatalogScreen(FramedScreen):
     def _show_reason(self) -> None:
         catalog, key = self.kymatui.catalog, self.table.cursor_key
         module = catalog.row(key) if catalog is not None and key is not None else None
-        reason = why(module)
         parts = []
         if module is not None:
-            parts = [Content.styled(f"{module.name}  ", "bold"), toned(reason.text, reason.tone)]
-        if reason.actor:
-            parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
+            from kymatui.ui.presenters.catalog import why
+
+            reason = why(module)
+            parts = [Content.styled(f"{plain(module.name)}  ", "bold"), toned(reason.text, reason.tone)]
+            if reason.actor:
+                parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
         self.query_one("#reason", Static).update(Content.assemble(*parts))
 
     @on(RowTable.Highlighted)
@@ -181,13 +187,17 @@ class CatalogScreen(FramedScreen):
 
     def action_copy_table(self) -> None:
         """As TSV, which spreadsheets take."""
+        from kymatui.ui.presenters.exporting import exported
+
         self.app.copy_to_clipboard(exported(COLUMNS, self.table.rows, "tsv"))
         self.notify(f"copied {len(self.table.rows)} rows", timeout=2)
 
-    def action_save(self) -> None:
-        self.query_one(Prompt).open("command", "save modules.csv")
+    async def action_save(self) -> None:
+        await self.action_command("save modules.csv")
 
     def _command_save(self, words: Sequence[str]) -> None:
+        from kymatui.ui.presenters.exporting import FORMATS, exported, format_of
+
         name = words[0] if words else ""
         form = format_of(name)
         if form is None:

@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
 
 from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, find
 from kymatui.ui.presenters.keys import KeyHelp, group_of, joined, key_name
 from kymatui.ui.widgets.frame import FrameFacts, TopLine
-from kymatui.ui.widgets.prompt import Prompt
+from kymatui.ui.widgets.key_bar import KeyBar
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.widgets.prompt import Prompt
 
 
 class FramedScreen(Screen[None]):
     """A screen with the frame. Subclasses give `body`, their `trail`, and say why an action is off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", id="app.filter", key_display="/"),
-        Binding("colon", "command", "Command", id="app.command", key_display=":"),
+        Binding("slash", "filter", "Filter", id="app.filter", priority=True),
+        Binding("colon", "command", "Command", id="app.command", priority=True),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
         Binding("escape", "back", "Back", show=False, id="app.back"),
     ]
@@ -57,29 +56,46 @@ class FramedScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield TopLine(id="top")
         yield from self.body()
-        yield Prompt()
-        yield Footer(show_command_palette=False)
+        yield KeyBar(id="keys")
 
     def show_catalog(self) -> None:
         """Draws what the app knows now; called whenever that changed."""
 
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
+        self.call_after_refresh(self.prompt)  # behind the first paint, and before a person can type
 
     def show_frame(self, facts: FrameFacts) -> None:
         self.query_one(TopLine).facts = facts.with_trail(*self.trail)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys that open the prompt come before all others, so that what is typed right behind them is not lost;
+        where a text is being typed they are part of it."""
         del parameters
+        if action in ("filter", "command") and self.is_typing:
+            return False
         return None if self.why_off(action) else True
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether keys go into a text."""
+        return self.focused is not None and self.focused.has_class("typing")
 
     # the prompt
 
-    def action_filter(self) -> None:
-        self.query_one(Prompt).open("filter", self.filter_text)
+    async def action_filter(self) -> None:
+        (await self.prompt()).open("filter", self.filter_text)
 
-    def action_command(self) -> None:
-        self.query_one(Prompt).open("command", candidates=candidates(self._all_commands()))
+    async def action_command(self, text: str = "") -> None:
+        (await self.prompt()).open("command", text, candidates=candidates(self._all_commands()))
+
+    async def prompt(self) -> Prompt:
+        """The prompt, made when it is wanted for the first time."""
+        from kymatui.ui.widgets.prompt import Prompt
+
+        if not self.query(Prompt):
+            await self.mount(Prompt(), before="#keys")
+        return self.query_one(Prompt)
 
     @property
     def filter_text(self) -> str:
@@ -93,24 +109,21 @@ class FramedScreen(Screen[None]):
     def _all_commands(self) -> list[ScreenCommand]:
         return [*self.commands(), *self.kymatui.commands()]
 
-    @on(Prompt.Changed)
-    def _prompt_changed(self, event: Prompt.Changed) -> None:
-        prompt = self.query_one(Prompt)
+    def on_prompt_changed(self, event: Prompt.Changed) -> None:
+        prompt = event.prompt
         if event.mode == "filter":
             prompt.note(self.filter_changed(event.text))
             return
         found = find(self._all_commands(), event.text)
         prompt.note("" if isinstance(found, UnknownCommand) else found[0].usage or found[0].help)
 
-    @on(Prompt.Cancelled)
-    def _prompt_cancelled(self, event: Prompt.Cancelled) -> None:
+    def on_prompt_cancelled(self, event: Prompt.Cancelled) -> None:
         if event.mode == "filter":
             self.filter_changed("")
-        self._close_prompt()
+        self._close_prompt(event.prompt)
 
-    @on(Prompt.Submitted)
-    def _prompt_submitted(self, event: Prompt.Submitted) -> None:
-        self._close_prompt()
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        self._close_prompt(event.prompt)
         if event.mode == "command" and event.text.strip():
             self.run_line(event.text)
 
@@ -123,8 +136,8 @@ class FramedScreen(Screen[None]):
             command, words = found
             command.run(words)
 
-    def _close_prompt(self) -> None:
-        self.query_one(Prompt).close()
+    def _close_prompt(self, prompt: Prompt) -> None:
+        prompt.close()
         self.main_widget().focus()
 
     def main_widget(self) -> Widget:

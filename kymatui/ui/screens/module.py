@@ -82,7 +82,9 @@ class ModuleScreen(FramedScreen):
             with Vertical(id="checks"):
                 yield Static(id="headline")
                 yield RowTable(checks.COLUMNS, id="rules")
-                yield Input(placeholder="a path to look at, as in status.state", id="path", compact=True)
+                yield Input(
+                    placeholder="a path to look at, as in status.state", id="path", classes="typing", compact=True
+                )
                 yield Static(id="found")
             with Vertical(id="versions"):
                 yield RowTable(versions.COLUMNS, id="offers")

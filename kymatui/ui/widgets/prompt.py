@@ -28,24 +28,27 @@ class Prompt(Horizontal):
     class Changed(Message):
         """Each keystroke."""
 
-        def __init__(self, mode: Mode, text: str) -> None:
+        def __init__(self, prompt: Prompt, mode: Mode, text: str) -> None:
             super().__init__()
+            self.prompt = prompt
             self.mode: Mode = mode
             self.text = text
 
     class Submitted(Message):
         """Enter."""
 
-        def __init__(self, mode: Mode, text: str) -> None:
+        def __init__(self, prompt: Prompt, mode: Mode, text: str) -> None:
             super().__init__()
+            self.prompt = prompt
             self.mode: Mode = mode
             self.text = text
 
     class Cancelled(Message):
         """Escape; a filter that was typed is to be dropped."""
 
-        def __init__(self, mode: Mode) -> None:
+        def __init__(self, prompt: Prompt, mode: Mode) -> None:
             super().__init__()
+            self.prompt = prompt
             self.mode: Mode = mode
 
     def __init__(self) -> None:
@@ -55,7 +58,7 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("/", id="prompt-sign")
-        yield Input(id="prompt-input", compact=True, select_on_focus=False)
+        yield Input(id="prompt-input", classes="typing", compact=True, select_on_focus=False)
         yield Static("", id="prompt-note")
 
     def open(self, mode: Mode, text: str = "", *, candidates: Iterable[str] = ()) -> None:
@@ -69,7 +72,7 @@ class Prompt(Horizontal):
         with field.prevent(Input.Changed):
             field.value = text
         field.cursor_position = len(text)
-        field.focus()
+        self.screen.set_focus(field)  # at once: `focus` would wait for its turn, and lose what is typed meanwhile
 
     def close(self) -> None:
         self.display = False
@@ -81,15 +84,15 @@ class Prompt(Horizontal):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.Changed(self._mode, event.value))
+        self.post_message(self.Changed(self, self._mode, event.value))
 
     @on(Input.Submitted)
     def _sent(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Submitted(self._mode, event.value))
+        self.post_message(self.Submitted(self, self._mode, event.value))
 
     def action_cancel(self) -> None:
-        self.post_message(self.Cancelled(self._mode))
+        self.post_message(self.Cancelled(self, self._mode))
 
     def action_complete(self) -> None:
         self.query_one(Input).action_cursor_right()

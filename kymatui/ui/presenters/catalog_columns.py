@@ -1,0 +1,65 @@
+"""What the catalog's table is made of before there is a catalog: the first paint needs no more than this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.ui.widgets.columns import Column
+
+if TYPE_CHECKING:
+    from kymatui.domain.rows import Catalog, Row
+
+COLUMNS = (
+    Column("name", "NAME", 18, flex=3),
+    Column("source", "SRC", 5, priority=4),
+    Column("channel", "CHANNEL", 12, priority=1),
+    Column("installed", "INSTALLED", 9),
+    Column("desired", "DESIRED", 8),
+    Column("newest", "NEWEST", 8, priority=3),
+    Column("drift", "DRIFT", 15, flex=1),
+    Column("state", "STATE", 15, flex=1),
+    Column("checks", "CHECKS", 7, priority=2),
+    Column("age", "AGE", 3, priority=5, right=True),
+)
+
+
+def is_community(module: Row) -> bool:
+    """Whether the module comes from outside of Kyma's own catalog."""
+    return module.origin == "community"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a number key shows; `channel` is "" for the views that are no channel."""
+
+    key: str
+    label: str
+    channel: str = ""
+    community: bool = False
+
+    def shows(self, module: Row) -> bool:
+        if self.community:
+            return is_community(module)
+        return not self.channel or self.channel in module.channels
+
+
+ALL = View("0", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """By which column, and which way."""
+
+    column: str = "name"
+    descending: bool = False
+
+
+def views(catalog: Catalog | None) -> tuple[View, ...]:
+    """All modules, then a view a channel, then the community's."""
+    found = [ALL]
+    for channel in catalog.channels if catalog else ():
+        found.append(View(str(len(found)), channel, channel))
+    if catalog and any(map(is_community, catalog.rows)):
+        found.append(View(str(len(found)), "community", community=True))
+    return tuple(found[:10])
