@@ -42,7 +42,8 @@ def _row_problems(
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
         for finding in lint_rules(template.rules):
             message = f"{template.ref}: {finding}"
-            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
+            severity = Severity.INFO if finding.harmless else Severity.WARNING
+            yield Problem(severity, message, Actor.CATALOG, module, str(template.ref))
     if meta is not None:
         for flaw in releases.schema_violations(meta):
             message = f"{meta.ref} breaks its schema: {flaw}"

@@ -32,6 +32,11 @@ class LintFinding:
     index: int | None = None
     subject: str = ""
 
+    @property
+    def harmless(self) -> bool:
+        """Whether the rules mean the same without the rule that it is about."""
+        return self.kind in (LintKind.NO_EFFECT, LintKind.DUPLICATE)
+
     def __str__(self) -> str:
         where = f"customStateCheck[{self.index}]" if self.index is not None else "customStateCheck"
         return f"{where}: {f'{self.subject!r}: ' if self.subject else ''}{self.kind.value}"

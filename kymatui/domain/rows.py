@@ -10,7 +10,7 @@ from enum import StrEnum
 from kymatui.domain.drift import Drift
 from kymatui.domain.evidence import Evidence
 from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Actor, Problem, Reason
+from kymatui.domain.problems import Actor, Problem, Reason, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.resolution import Resolution
@@ -134,7 +134,8 @@ class Row:
     @property
     def has_problem(self) -> bool:
         """Whether somebody should look: a bad state, a drift, a refusal, or a problem of its own."""
-        return self.reason.severity != "info" or bool(self.problems)
+        severities = (self.reason.severity, *(problem.severity for problem in self.problems))
+        return any(severity is not Severity.INFO for severity in severities)
 
     def age(self, now: float) -> float | None:
         """How long the module has been there, in seconds; None where nothing says."""

@@ -596,6 +596,24 @@ def test_age_and_problem_flags() -> None:
     assert row().age(NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("extra", "problem"),
+    [
+        pytest.param({"jsonPath": "c", "value": "d", "mappedState": "Processing"}, False, id="a rule without effect"),
+        pytest.param(
+            {"jsonPath": "$.c", "value": "d", "mappedState": "Ready"}, True, id="a path that is read otherwise"
+        ),
+    ],
+)
+def test_a_doubt_about_rules_is_a_problem_unless_it_is_harmless(extra: Json, problem: bool) -> None:
+    doubtful = template("mod", "1.3.1", customStateCheck=[*RULED, extra])
+    done = {**resource("mod", None), "status": {"a": "1", "b": "2"}, "c": "d"}
+    found = row(templates=[doubtful], workloads=[deployment("mod", "1.3.1")], resources=[done])
+    assert found.state is State.READY
+    assert len(found.problems) >= 1
+    assert found.has_problem is problem
+
+
 def test_an_unsettled_tag_shows_itself() -> None:
     commit = "49b1192071ec05bfdd18c1f667544ac34aa927a1"
     found = row(workloads=[deployment("mod", commit)], resources=[resource("mod")])
