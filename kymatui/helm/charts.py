@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +33,18 @@ class Chart:
     dependencies  the charts below charts/
     """
 
-    __slots__ = ("_digest", "dependencies", "files", "lock", "metadata", "raw", "schema", "templates", "values")
+    __slots__ = (
+        "_digest",
+        "compiled",
+        "dependencies",
+        "files",
+        "lock",
+        "metadata",
+        "raw",
+        "schema",
+        "templates",
+        "values",
+    )
 
     def __init__(self) -> None:
         self.metadata = Metadata()
@@ -44,6 +55,7 @@ class Chart:
         self.files: list[ChartFile] = []
         self.raw: list[ChartFile] = []
         self.dependencies: list[Chart] = []
+        self.compiled: dict[Hashable, Any] = {}  # what renderings keep with it
         self._digest = ""
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,12 +15,14 @@ from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.language.caching import TemplateCache
 from kymatui.helm.language.environment import Environment
+from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.manifests import Hook, Manifest, ManifestError, sort_manifests
 from kymatui.helm.schemas import check_schemas
 from kymatui.helm.scoping import Scopes, scope_templates
 from kymatui.helm.trees import ChartNode
 
 NOTES: Final = "NOTES.txt"
+_KEPT_WITH_CHART: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def render(
         "Service": "Helm",
     }
     scopes = scope_templates(root, coalesced, release, capabilities)
-    files = _execute(scopes, environment or Environment(), cache or TEMPLATES)
+    files = _execute(root, scopes, environment or Environment(), cache or TEMPLATES)
     notes = _take_notes(files, chart.name, sub_notes)
     crds = list(_crds(root)) if include_crds else []
     return Rendered(files, notes, crds, coalesced, root, _sort(files))
@@ -146,8 +148,8 @@ def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
         raise HelmError(f"chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {version.version}")
 
 
-def _execute(scopes: Scopes, environment: Environment, cache: TemplateCache) -> dict[str, str]:
-    templates = cache.get(scopes.sources)
+def _execute(root: ChartNode, scopes: Scopes, environment: Environment, cache: TemplateCache) -> dict[str, str]:
+    templates = _compiled(root, scopes, cache)
     rendering = templates.start(environment)
     files: dict[str, str] = {}
     for path in templates.order:
@@ -155,6 +157,27 @@ def _execute(scopes: Scopes, environment: Environment, cache: TemplateCache) -> 
             files[path] = rendering.execute(path, scopes.enter(path))
     cache.keep(templates)
     return files
+
+
+def _compiled(root: ChartNode, scopes: Scopes, cache: TemplateCache) -> TemplateSet:
+    """The templates of a tree; a chart that stays loaded keeps those of its last choices of dependencies."""
+    kept = root.chart.compiled
+    shape = (cache, *_shape(root))
+    found = kept.get(shape)
+    if isinstance(found, TemplateSet):
+        return found
+    made = cache.get(scopes.sources)
+    if len(kept) >= _KEPT_WITH_CHART:
+        kept.clear()
+    kept[shape] = made
+    return made
+
+
+def _shape(node: ChartNode) -> Iterator[tuple[str, int]]:
+    """Which charts are where; those of a tree live as long as the tree."""
+    yield node.path, id(node.chart)
+    for child in node.dependencies:
+        yield from _shape(child)
 
 
 def _take_notes(files: Mapping[str, str], name: str, sub_notes: bool) -> str:
