@@ -62,7 +62,7 @@ def answered(asked: Asked, status: int, headers: Mapping[str, str], body: bytes)
     document = status_object(body)
     if document is None:
         return _foreign(asked, status, headers, body)
-    return told(asked, int(document.get("code") or status), document, headers)
+    return told(asked, status, document, headers)
 
 
 def told(
@@ -203,30 +203,26 @@ def unreachable(asked: Asked, error: BaseException, patience: str) -> Unreachabl
 
     causes = tuple(_causes(error))
     host = asked.server
-    for cause in causes:
-        if isinstance(cause, ssl.SSLError | ssl.CertificateError):
-            return _tls(host, cause)
-    for cause in causes:
-        if isinstance(cause, http.ProxyError):
-            return UnreachableError(
-                f"the proxy before {host} does not work: {_last(causes)}", hint="look at proxy-url and HTTPS_PROXY"
-            )
-        if isinstance(cause, ConnectionRefusedError):
-            return UnreachableError(
-                f"nothing listens at {host} (connection refused)",
-                hint="is the cluster up, and the server of the kubeconfig right?",
-            )
-        if isinstance(cause, socket.gaierror | http.NameResolutionError):
-            return UnreachableError(
-                f"the name of {host} cannot be resolved", hint="is the network (VPN, DNS) up, and the name right?"
-            )
-        if isinstance(cause, http.TimeoutError | TimeoutError):
-            return UnreachableError(
-                f"{host} did not answer {asked} within {patience}", hint="is the network (VPN, firewall) up?"
-            )
-    return UnreachableError(
-        f"the connection to {host} broke during {asked}: {_last(causes)}", hint="it may be restarting; try again"
-    )
+    if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
+        return _tls(host, tls[0])
+
+    def is_one(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if is_one(http.ProxyError):
+        said = f"the proxy before {host} does not work: {_last(causes)}"
+        return UnreachableError(said, hint="look at proxy-url and HTTPS_PROXY")
+    if is_one(ConnectionRefusedError):
+        said = f"nothing listens at {host} (connection refused)"
+        return UnreachableError(said, hint="is the cluster up, and the server of the kubeconfig right?")
+    if is_one(socket.gaierror, http.NameResolutionError):
+        said = f"the name of {host} cannot be resolved"
+        return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
+    if is_one(TimeoutError, http.ReadTimeoutError):
+        said = f"{host} did not answer {asked} within {patience}"
+        return UnreachableError(said, hint="is the network (VPN, firewall) up?")
+    said = f"the connection to {host} broke during {asked}: {_last(causes)}"
+    return UnreachableError(said, hint="it may be restarting; try again")
 
 
 def _tls(host: str, error: BaseException) -> UnreachableError:

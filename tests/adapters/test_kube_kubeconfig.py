@@ -1,0 +1,198 @@
+"""Kubeconfigs: merged, resolved, and refused in words."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.connections import connect, contexts
+from kymatui.adapters.kube.kubeconfig import read_kubeconfig
+from kymatui.errors import ConfigurationError
+
+Json = dict[str, Any]
+
+
+def config(name: str = "x", *, server: str = "https://x.example", **parts: Any) -> Json:
+    """A kubeconfig with one context, cluster and user of the same name."""
+    found: Json = {
+        "clusters": [{"name": name, "cluster": {"server": server, **parts.pop("cluster", {})}}],
+        "users": [{"name": name, "user": parts.pop("user", {"token": "t"})}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, **parts.pop("context", {})}}],
+        "current-context": name,
+    }
+    return {**found, **parts}
+
+
+def write(file: Path, document: Any) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(document if isinstance(document, str) else json.dumps(document))
+    return file
+
+
+def environment(*files: Path, home: str = "/nowhere") -> dict[str, str]:
+    return {"KUBECONFIG": os.pathsep.join(map(str, files)), "HOME": home}
+
+
+def test_of_several_files_the_first_that_says_something_wins(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {**config("a", server="https://one.example"), "current-context": ""})
+    two = write(tmp_path / "two", {**config("a", server="https://two.example"), "current-context": "b"})
+    three = write(tmp_path / "three", config("b", server="https://three.example"))
+    both = environment(one, tmp_path / "missing", two, three)
+    assert connect(context="a", environment=both).endpoint.server == "https://one.example"
+    assert connect(environment=both).context == "b"
+    assert contexts(environment=both) == (("a", "b"), "b")
+
+
+def test_a_context_may_point_into_another_file(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {"contexts": config()["contexts"], "current-context": "x"})
+    two = write(tmp_path / "two", {"clusters": config()["clusters"], "users": config()["users"]})
+    assert connect(environment=environment(one, two)).endpoint.server == "https://x.example"
+
+
+def test_without_kubeconfig_the_home_directory_is_looked_at(tmp_path: Path) -> None:
+    write(tmp_path / ".kube" / "config", config("home"))
+    assert connect(environment={"HOME": str(tmp_path)}).context == "home"
+
+
+def test_a_file_that_is_asked_for_alone_counts(tmp_path: Path) -> None:
+    asked = write(tmp_path / "asked", config("asked"))
+    other = write(tmp_path / "other", config("other"))
+    assert connect(str(asked), environment=environment(other)).context == "asked"
+
+
+def test_relative_paths_start_at_the_file_they_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "deep" / "ca.pem", "AUTHORITY")
+    write(tmp_path / "deep" / "token", "from the file\n")
+    document = config(cluster={"certificate-authority": "ca.pem"}, user={"tokenFile": "./token"})
+    write(tmp_path / "deep" / "config", document)
+    found = connect("deep/config")
+    assert found.endpoint.authority == "AUTHORITY"
+    assert ("Authorization", "Bearer from the file") in found.credentials.present().headers
+
+
+def test_the_same_context_of_two_files_is_not_the_same_connection(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "one", config()), write(tmp_path / "two", config())
+    assert connect(str(one)).key != connect(str(two)).key
+
+
+@pytest.mark.parametrize(("asked", "wanted"), [("", "of-context"), ("asked", "asked")])
+def test_the_namespace_is_the_one_asked_for_else_that_of_the_context(tmp_path: Path, asked: str, wanted: str) -> None:
+    file = write(tmp_path / "config", config(context={"namespace": "of-context"}))
+    assert connect(str(file), namespace=asked).namespace == wanted
+
+
+@pytest.mark.parametrize(
+    ("server", "wanted"),
+    [
+        ("https://a.example:6443/", "https://a.example:6443"),
+        ("https://a.example/k8s/clusters/c-1", "https://a.example/k8s/clusters/c-1"),
+        ("localhost:8080", "http://localhost:8080"),
+        ("https://[::1]:6443", "https://[::1]:6443"),
+    ],
+)
+def test_servers_are_taken_with_their_path(tmp_path: Path, server: str, wanted: str) -> None:
+    assert connect(str(write(tmp_path / "c", config(server=server)))).endpoint.server == wanted
+
+
+@pytest.mark.parametrize(
+    ("server", "local"),
+    [
+        ("https://127.0.0.1:1", True),
+        ("https://127.9.9.9", True),
+        ("https://[::1]:6443", True),
+        ("https://localhost", True),
+        ("https://a.example", False),
+        ("https://10.0.0.1", False),
+    ],
+)
+def test_loopback_is_known(tmp_path: Path, server: str, local: bool) -> None:
+    assert connect(str(write(tmp_path / "c", config(server=server)))).endpoint.is_local is local
+
+
+PEM = base64.b64encode(b"PEM").decode()
+BROKEN: dict[str, tuple[Any, str]] = {
+    "no YAML": ("a: [", "line 2, column 1"),
+    "tabs": ("\tx: 1", "not YAML"),
+    "a list": ("- 1", "not an object"),
+    "contexts are no list": ({"contexts": {}}, "contexts is not a list"),
+    "a nameless context": ({"contexts": [{"context": {}}]}, "contexts[0] has no name"),
+    "a context that is a text": ({"contexts": [{"name": "x", "context": "y"}]}, "context 'x' is not an object"),
+    "no current context": ({**config(), "current-context": ""}, "no context is current"),
+    "a current context that is not there": ({**config(), "current-context": "gone"}, "no context 'gone'"),
+    "a missing cluster": ({**config(), "clusters": []}, "the cluster 'x', which is not there"),
+    "a missing user": ({**config(), "users": []}, "the user 'x', which is not there"),
+    "a context without a cluster": (
+        {"contexts": [{"name": "x", "context": {}}], "current-context": "x"},
+        "names no cluster",
+    ),
+    "no server": (config(server=""), "has no server"),
+    "a server that is none": (config(server="ftp://x"), "no http or https address"),
+    "a port that is none": (config(server="https://x:hello"), "no address"),
+    "two ways to trust": (
+        config(cluster={"certificate-authority-data": PEM, "insecure-skip-tls-verify": True}),
+        "choose one",
+    ),
+    "an authority that is no base64": (config(cluster={"certificate-authority-data": "!"}), "not base64"),
+    "an authority that is not there": (config(cluster={"certificate-authority": "gone.pem"}), "cannot be read"),
+    "a proxy that is none": (config(cluster={"proxy-url": "gopher://x"}), "proxy-url"),
+    "a certificate without a key": (config(user={"client-certificate-data": PEM}), "without client-key"),
+    "a key without a certificate": (config(user={"client-key-data": PEM}), "without client-certificate"),
+    "token and password": (config(user={"token": "t", "username": "u", "password": "p"}), "choose one"),
+    "groups without a user": (config(user={"as-groups": ["g"]}), "without a user"),
+    "extra without a user": (config(user={"as-user-extra": {"a": ["b"]}}), "without a user"),
+    "groups that are no list": (config(user={"as": "u", "as-groups": "g"}), "no list"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, case: str) -> None:
+    document, wanted = BROKEN[case]
+    file = write(tmp_path / "config", document)
+    with pytest.raises(ConfigurationError) as caught:
+        connect(str(file))
+    assert wanted in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_an_unknown_context_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    file = write(tmp_path / "config", config("prod"))
+    with pytest.raises(ConfigurationError, match="no context 'prd'") as caught:
+        connect(str(file), "prd")
+    assert "prod" in caught.value.hint
+
+
+def test_a_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is not there"):
+        connect(str(tmp_path / "gone"))
+
+
+def test_a_folder_or_bytes_are_no_kubeconfig(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        connect(str(tmp_path))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigurationError, match="not UTF-8"):
+        connect(str(tmp_path / "binary"))
+
+
+def test_without_any_file_the_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    gone = tmp_path / "gone"
+    with pytest.raises(ConfigurationError, match="no kubeconfig") as caught:
+        connect(environment=environment(gone))
+    assert str(gone) in str(caught.value)
+    assert "kymatui demo" in caught.value.hint
+
+
+def test_an_empty_file_has_no_context(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no context is current"):
+        connect(str(write(tmp_path / "empty", "")))
+
+
+def test_no_file_at_all_reads_as_none(tmp_path: Path) -> None:
+    assert read_kubeconfig(environment={"HOME": str(tmp_path)}) is None

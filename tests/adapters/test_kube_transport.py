@@ -1,0 +1,513 @@
+"""What leaves and what does not; and every failure in words."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui import __version__
+from kymatui.adapters.kube.client import Client, PatchType, Write
+from kymatui.adapters.kube.connections import Connection
+from kymatui.adapters.kube.credentials import Credential, Credentials, bearer
+from kymatui.adapters.kube.endpoints import Endpoint
+from kymatui.adapters.kube.failures import Asked, answered
+from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.reviews import Reviews
+from kymatui.adapters.kube.transport import Request, Transport
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConfigurationError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    ReadOnlyError,
+    ServerError,
+    ThrottledError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from tests.adapters.clusters import Exchange, connection, serving, status_body, transport
+
+POD = Resource("", "v1", "Pod", "pods", True)
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class Script:
+    """Answers requests one after the other, the last answer for ever."""
+
+    def __init__(self, *answers: Callable[[Exchange], Any]) -> None:
+        self.answers = list(answers)
+        self.seen: list[Exchange] = []
+
+    def __call__(self, exchange: Exchange) -> None:
+        self.seen.append(exchange)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer(exchange)
+
+
+def fine(exchange: Exchange) -> None:
+    exchange.json({"kind": "Pod", "metadata": {"name": "p"}})
+
+
+def refuses(
+    code: int, reason: str, message: str = "", headers: dict[str, str] | None = None
+) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.json(status_body(code, reason, message), code, headers)
+
+
+GET = Request("GET", "/api/v1/pods")
+
+
+# the gate
+
+WRITES = [
+    *(
+        (method, "/api/v1/namespaces/default/pods/p")
+        for method in ("PUT", "PATCH", "DELETE", "OPTIONS", "get", "CONNECT")
+    ),
+    ("POST", "/api/v1/namespaces/default/pods"),
+    ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+    ("POST", "/apis/authorization.k8s.io/v1/namespaces/x/localsubjectaccessreviews"),
+    ("POST", "/apis/authentication.k8s.io/v1/tokenreviews"),
+    ("POST", REVIEW + "/x"),
+    ("POST", REVIEW + "/../../../../api/v1/namespaces"),
+    ("POST", "/proxy" + REVIEW),
+    ("PUT", REVIEW),
+    ("GET", "/api/v1/namespaces/default/pods/p/exec"),
+    ("GET", "/api/v1/namespaces/default/pods/p/attach"),
+    ("GET", "/api/v1/namespaces/default/pods/p/portforward"),
+    ("GET", "/api/v1/namespaces/default/services/s/proxy/delete-all"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), WRITES)
+def test_nothing_that_could_change_something_leaves_in_read_only(method: str, path: str) -> None:
+    touched = Script(fine)
+    with serving(touched) as address:
+        guarded = transport(address, read_only=True)
+        for send in (guarded.send, guarded.stream):
+            with pytest.raises(ReadOnlyError):
+                send(Request(method, path, [("dryRun", "All")], b"{}"))
+        assert not touched.seen
+        assert not guarded.counts
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/pods"),
+        ("HEAD", "/readyz"),
+        ("GET", "/api/v1/namespaces/default/pods/p/log"),
+        ("POST", REVIEW),
+        ("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"),
+        ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews"),
+    ],
+)
+def test_reading_and_asking_for_ones_rights_leave_in_read_only(method: str, path: str) -> None:
+    with serving(Script(fine)) as address:
+        guarded = transport(address, read_only=True)
+        guarded.send(Request(method, path, body=b"{}" if method == "POST" else None))
+        assert guarded.counts == {method: 1}
+
+
+def test_no_method_of_the_client_writes_through_the_gate() -> None:
+    touched = Script(fine)
+    with serving(touched) as address:
+        client = Client(transport(address, read_only=True))
+        body = {"metadata": {"name": "p", "namespace": "n"}}
+        dry = Write(dry_run=True)
+        writes: list[Callable[[], object]] = [
+            lambda: client.create(POD, body, "n"),
+            lambda: client.create(POD, body, "n", how=dry),
+            lambda: client.update(POD, body),
+            lambda: client.apply(POD, body),
+            lambda: client.apply(POD, body, how=dry),
+            lambda: client.delete(POD, "p", "n"),
+            lambda: client.delete(POD, "p", "n", dry_run=True),
+            lambda: client.delete_collection(POD, "n"),
+            *((lambda kind=kind: client.patch(POD, "p", {}, kind, "n")) for kind in PatchType),
+        ]
+        for write in writes:
+            with pytest.raises(ReadOnlyError):
+                write()
+        assert Reviews(client.transport).allowed("get", "pods", namespace="n") is False
+        assert {exchange.method for exchange in touched.seen} == {"POST"}
+        assert all("selfsubject" in exchange.path for exchange in touched.seen)
+
+
+# what goes with a request
+
+
+def test_headers_name_us_the_user_and_whom_it_impersonates() -> None:
+    script = Script(fine)
+    made = Credential((("Authorization", "Bearer t"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b")))
+    with serving(script) as address:
+        Transport(connection(address, made)).send(GET)
+    headers = script.seen[0].headers
+    assert headers["User-Agent"] == f"kymatui/{__version__}"
+    assert headers["Authorization"] == "Bearer t"
+    assert headers.get_all("Impersonate-Group") == ["a", "b"] or headers["Impersonate-Group"] == "a, b"
+    assert headers["Accept-Encoding"] in (None, "identity")  # compressing costs more than loopback does
+
+
+def test_an_environment_proxy_is_not_asked_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with serving(Script(fine)) as address:
+        assert transport(address).send(GET).status == 200
+
+
+def test_a_proxy_of_the_kubeconfig_is_asked() -> None:
+    script = Script(fine)
+    with serving(script) as proxy:
+        endpoint = Endpoint("http://cluster.example", proxy=proxy)
+        found = Connection(((), ""), "", "", "", endpoint, Credentials(Credential))
+        assert Transport(found).send(GET).status == 200
+    assert script.seen[0].headers["Host"] == "cluster.example"
+
+
+# trying again
+
+
+@pytest.mark.parametrize("breaks", [1, 2])
+def test_a_read_that_breaks_off_is_asked_again(breaks: int) -> None:
+    with serving(Script(*[Exchange.drop] * breaks, fine)) as address:
+        found = transport(address)
+        assert found.send(GET).status == 200
+        assert found.counts["GET"] == breaks + 1
+
+
+def test_a_read_is_not_asked_for_ever() -> None:
+    with serving(Script(Exchange.drop)) as address, pytest.raises(UnreachableError, match="broke during GET"):
+        transport(address).send(GET)
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_a_write_that_breaks_off_is_never_sent_twice(method: str) -> None:
+    script = Script(Exchange.drop, fine)
+    with serving(script) as address, pytest.raises(UnreachableError):
+        transport(address).send(Request(method, "/api/v1/namespaces", body=b"{}"))
+    assert len(script.seen) == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_is_put_off_for_a_moment_is_asked_again(method: str) -> None:
+    script = Script(refuses(429, "TooManyRequests", headers={"Retry-After": "1"}), fine)
+    with serving(script) as address:
+        assert transport(address).send(Request(method, "/x", body=b"{}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/x", {"Retry-After": "3600"}),
+        ("/x", {}),
+        ("/x", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
+        ("/api/v1/namespaces/n/pods/p/eviction", {"Retry-After": "1"}),
+    ],
+)
+def test_what_is_put_off_for_long_or_held_back_by_a_budget_is_an_answer(path: str, headers: dict[str, str]) -> None:
+    script = Script(refuses(429, "TooManyRequests", "later", headers), fine)
+    with serving(script) as address, pytest.raises(ThrottledError, match="later") as caught:
+        transport(address).send(Request("POST", path, body=b"{}"))
+    assert caught.value.retry_after == (3600 if headers.get("Retry-After") == "3600" else caught.value.retry_after)
+    assert len(script.seen) == 1
+
+
+def test_a_server_that_always_puts_off_is_given_up() -> None:
+    script = Script(refuses(429, "TooManyRequests", headers={"Retry-After": "1"}))
+    with serving(script) as address, pytest.raises(ThrottledError):
+        transport(address).send(GET)
+    assert len(script.seen) == 5
+
+
+def test_an_expired_token_is_read_again_once() -> None:
+    tokens = iter(["old", "new"])
+
+    def checks(exchange: Exchange) -> None:
+        if exchange.headers["Authorization"] == "Bearer new":
+            fine(exchange)
+        else:
+            exchange.status(401, "Unauthorized")
+
+    with serving(checks) as address:
+        found = Transport(connection(address, credentials=Credentials(lambda: bearer(next(tokens)))))
+        assert found.send(GET).status == 200
+        assert found.send(GET).status == 200
+        assert found.counts["GET"] == 3
+
+
+def test_credentials_that_stay_wrong_are_refused_with_the_user_and_the_kind_of_proof() -> None:
+    script = Script(refuses(401, "Unauthorized"))
+    with serving(script) as address, pytest.raises(UnauthorizedError) as caught:
+        transport(address).send(GET)
+    assert "'ann'" in str(caught.value)
+    assert "'test'" in str(caught.value)
+    assert "a token" in str(caught.value)
+    assert len(script.seen) == 1
+
+
+def test_an_expired_web_token_says_when() -> None:
+    from tests.adapters.test_kube_credentials import jwt
+
+    with serving(Script(refuses(401, "Unauthorized"))) as address, pytest.raises(UnauthorizedError) as caught:
+        Transport(connection(address, bearer(jwt({"exp": 86400})))).send(GET)
+    assert "expired at 1970-01-02 00:00:00 UTC" in caught.value.hint
+
+
+# time and cancelling
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A server that accepts and never answers."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+
+
+def test_a_server_that_never_answers_is_given_up(silent: str) -> None:
+    with pytest.raises(UnreachableError, match="did not answer GET"):
+        transport(silent).send(Request("GET", "/x", timeout=(1.0, 0.1)))
+
+
+def test_waiting_can_be_stopped(silent: str) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.1, cancel.set).start()
+    with pytest.raises(CancelledError):
+        transport(silent).send(Request("GET", "/x", timeout=(1.0, 5.0)), cancel)
+
+
+def test_what_is_stopped_before_is_not_sent() -> None:
+    script = Script(fine)
+    cancel = threading.Event()
+    cancel.set()
+    with serving(script) as address, pytest.raises(CancelledError):
+        transport(address).send(GET, cancel)
+    assert not script.seen
+
+
+# failures in words
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(UnreachableError, match=f"nothing listens at http://127.0.0.1:{port}"):
+        transport(f"http://127.0.0.1:{port}").send(GET)
+
+
+def test_a_name_that_nobody_knows() -> None:
+    with pytest.raises(UnreachableError, match="cannot be resolved"):
+        transport("http://nowhere.invalid").send(GET)
+
+
+@pytest.mark.parametrize("status", [200, 403, 302, 502])
+def test_a_login_page_is_no_api_server(status: int) -> None:
+    page = b"<html><body>Please log in</body></html>"
+    headers = {"Content-Type": "text/html; charset=utf-8", "Location": "https://login.example"}
+    with serving(Script(lambda exchange: exchange.answer(status, page, headers))) as address:
+        with pytest.raises(ServerError, match="as a Kubernetes API server") as caught:
+            transport(address).send(GET)
+        assert address in str(caught.value)
+
+
+def test_http_spoken_to_an_https_server_is_said() -> None:
+    text = b"Client sent an HTTP request to an HTTPS server.\n"
+    plain = {"Content-Type": "text/plain"}
+    script = Script(lambda exchange: exchange.answer(400, text, plain))
+    with serving(script) as address, pytest.raises(UnreachableError, match="speaks HTTPS"):
+        transport(address).send(GET)
+
+
+STATUSES: list[tuple[int, str, type[ClusterError]]] = [
+    (400, "BadRequest", InvalidError),
+    (401, "Unauthorized", UnauthorizedError),
+    (403, "Forbidden", ForbiddenError),
+    (404, "NotFound", NotFoundError),
+    (405, "MethodNotAllowed", InvalidError),
+    (409, "Conflict", ConflictError),
+    (410, "Expired", ExpiredError),
+    (413, "RequestEntityTooLarge", InvalidError),
+    (415, "UnsupportedMediaType", InvalidError),
+    (422, "Invalid", InvalidError),
+    (429, "TooManyRequests", ThrottledError),
+    (500, "InternalError", ServerError),
+    (503, "ServiceUnavailable", ServerError),
+    (504, "Timeout", ServerError),
+]
+
+
+@pytest.mark.parametrize(("code", "reason", "kind"), STATUSES)
+def test_each_status_is_an_error_with_the_servers_reason(code: int, reason: str, kind: type[ClusterError]) -> None:
+    details = {"causes": [{"field": ".spec"}]}
+    body = {**status_body(code, reason, "the server's words"), "details": details}
+    with serving(Script(lambda exchange: exchange.json(body, code))) as address, pytest.raises(kind) as caught:
+        transport(address).send(GET)
+    assert type(caught.value) is kind
+    assert (caught.value.status, caught.value.reason) == (code, reason)
+    assert caught.value.body["details"] == details
+    if code != 401:
+        assert "the server's words" in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [code for code, _, _ in STATUSES])
+@pytest.mark.parametrize(
+    "body", [b"", b"oops", b"{", b"null", b"[]", b'{"kind": "Status"}', b'{"kind":"Status","code":"x"}']
+)
+def test_answers_without_a_status_are_errors_all_the_same(code: int, body: bytes) -> None:
+    asked = Asked("GET", "/x", "https://a.example")
+    assert isinstance(answered(asked, code, {"Content-Type": "text/plain"}, body), ClusterError)
+
+
+def test_a_refusal_says_how_to_find_out_about_the_right() -> None:
+    said = (
+        'things.example.com is forbidden: User "ann" cannot list resource "things" in API group "example.com" '
+        'in the namespace "n"'
+    )
+    with (
+        serving(Script(refuses(403, "Forbidden", said))) as address,
+        pytest.raises(ForbiddenError, match="ann") as caught,
+    ):
+        transport(address).send(GET)
+    assert "auth can-i list things.example.com -n n" in caught.value.hint
+
+
+# TLS
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Path:
+    """A certificate for `here.example` that nobody else signed, with its key."""
+    return make_certificate(tmp_path / "server.pem", "here.example")
+
+
+def make_certificate(file: Path, name: str) -> Path:
+    import datetime
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file.write_bytes(certificate.public_bytes(pem) + private)
+    return file
+
+
+@pytest.fixture
+def secure(authority: Path) -> Iterator[str]:
+    """An HTTPS server that asks for a client certificate signed by itself, where one is there."""
+    import http.server
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            assert isinstance(self.connection, ssl.SSLSocket)
+            body = b'{"certificate": %s}' % (b"true" if self.connection.getpeercert() else b"false")
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silent."""
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Refused handshakes are what is tested."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority)
+    context.load_verify_locations(authority)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def over_tls(endpoint: Endpoint, credential: Credential | None = None) -> Transport:
+    return Transport(Connection(((), ""), "", "", "", endpoint, Credentials(lambda: credential or Credential())))
+
+
+def test_an_authority_and_a_server_name_of_the_kubeconfig_are_honoured(secure: str, authority: Path) -> None:
+    found = over_tls(Endpoint(secure, authority.read_text(), server_name="here.example")).send(GET)
+    assert found.body == b'{"certificate": false}'
+
+
+def test_a_client_certificate_is_shown_and_leaves_no_file(
+    secure: str, authority: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kymatui.adapters.kube.credentials import Certificate
+
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    pair = authority.read_text()
+    endpoint = Endpoint(secure, pair, server_name="here.example")
+    found = over_tls(endpoint, Credential((), Certificate(pair, pair))).send(GET)
+    assert found.body == b'{"certificate": true}'
+    assert list(folder.iterdir()) == []
+
+
+def test_an_authority_that_nobody_trusts_is_said(secure: str) -> None:
+    with pytest.raises(UnreachableError, match="no TLS connection") as caught:
+        over_tls(Endpoint(secure)).send(GET)
+    assert "certificate-authority" in caught.value.hint
+
+
+def test_a_certificate_for_another_name_is_said(secure: str, authority: Path) -> None:
+    with pytest.raises(UnreachableError, match="no TLS connection") as caught:
+        over_tls(Endpoint(secure, authority.read_text())).send(GET)
+    assert "tls-server-name" in caught.value.hint
+
+
+def test_insecure_is_insecure_because_it_was_asked_for(secure: str) -> None:
+    assert over_tls(Endpoint(secure, insecure=True)).send(GET).status == 200
+
+
+def test_tls_spoken_to_a_plain_server_is_said() -> None:
+    with serving(Script(fine)) as address, pytest.raises(UnreachableError, match="no TLS connection") as caught:
+        over_tls(Endpoint(address.replace("http:", "https:"), insecure=True)).send(GET)
+    assert "plain HTTP" in caught.value.hint
+
+
+def test_certificates_that_are_none_are_refused_before_anything_is_sent(authority: Path) -> None:
+    from kymatui.adapters.kube.credentials import Certificate
+
+    with pytest.raises(ConfigurationError, match="no certificate"):
+        over_tls(Endpoint("https://a.example", "rubbish")).send(GET)
+    with pytest.raises(ConfigurationError, match="client certificate"):
+        over_tls(Endpoint("https://a.example", insecure=True), Credential((), Certificate("x", "y"))).send(GET)

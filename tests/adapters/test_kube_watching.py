@@ -1,0 +1,322 @@
+"""Watches: what they keep, what they say of themselves, and how they come back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.stores import Bell, Store
+from kymatui.adapters.kube.watching import Subject, Timing, Watch
+from kymatui.domain.snapshots import FeedState
+from tests.adapters.clusters import (
+    Cluster,
+    Collection,
+    Exchange,
+    bookmark,
+    eventually,
+    serving,
+    status_body,
+    transport,
+)
+
+NAME = "things.example.com"
+THING = Resource("example.com", "v1", "Thing", "things", True, ("get", "list", "watch"))
+# Waits are real but short: what is tested is what happens, not when.
+TIMING = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.02)), spread=lambda: 0.0)
+
+
+def thing(name: str, namespace: str = "default", **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": namespace}, **more}
+
+
+class Bench:
+    """A cluster with things, and watches on it."""
+
+    def __init__(self, cluster: Cluster, address: str) -> None:
+        self.cluster, self.address = cluster, address
+        self.rings = 0
+        self.waits: list[float] = []
+        self.watches: list[Watch] = []
+
+    def watch(self, *namespaces: str, resource: Resource = THING, decode: Any = None) -> Store:
+        store = Store(self._ring)
+        subject = Subject(resource, namespaces, decode)
+        watch = Watch(Client(transport(self.address)), subject, store, timing=self._timing())
+        self.watches.append(watch)
+        watch.start()
+        return store
+
+    def names(self, store: Store) -> list[str]:
+        return sorted(item["metadata"]["name"] for item in store.values())
+
+    def count(self, word: str) -> int:
+        return sum(word in request for request in self.cluster.requests)
+
+    def _ring(self) -> None:
+        self.rings += 1
+
+    def _timing(self) -> Timing:
+        def wait(event: threading.Event, seconds: float) -> bool:
+            self.waits.append(seconds)
+            return event.wait(min(seconds, 0.02))
+
+        return Timing(wait=wait, spread=lambda: 0.0)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    cluster = Cluster(Collection("example.com", "v1", "Thing", "things"))
+    with serving(cluster.respond) as address:
+        found = Bench(cluster, address)
+        yield found
+        for watch in found.watches:
+            watch.stop()
+        cluster.close()
+        for watch in found.watches:
+            watch.join(5)
+
+
+@pytest.mark.parametrize("streams_lists", [True, False], ids=["list in the watch", "list, then watch"])
+def test_it_lists_and_then_follows(bench: Bench, streams_lists: bool) -> None:
+    bench.cluster.streams_lists = streams_lists
+    bench.cluster.put(NAME, thing("a"))
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert bench.names(store) == ["a"]
+    eventually(lambda: bool(bench.cluster.collections[NAME].watchers))
+    bench.cluster.put(NAME, thing("b"))
+    eventually(lambda: bench.names(store) == ["a", "b"])
+    bench.cluster.put(NAME, thing("b", spec={"changed": True}))
+    eventually(lambda: any(item.get("spec") == {"changed": True} for item in store.values()))
+    bench.cluster.drop(NAME, ("default", "a"))
+    eventually(lambda: bench.names(store) == ["b"])
+
+
+def test_one_request_lists_and_watches_where_the_server_offers_it(bench: Bench) -> None:
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert len(bench.cluster.requests) == 1
+
+
+def test_nothing_is_shown_before_the_list_is_whole(bench: Bench) -> None:
+    release = threading.Event()
+
+    def half(exchange: Exchange) -> bool:
+        exchange.begin_stream()
+        exchange.event("ADDED", thing("a"))
+        release.wait(10)
+        exchange.event("BOOKMARK", bookmark("7", end=True))
+        return True
+
+    bench.cluster.before = half
+    store = bench.watch()
+    eventually(lambda: len(bench.cluster.requests) == 1)
+    assert store.feed.state is FeedState.SYNCING
+    assert store.values() == ()
+    release.set()
+    eventually(lambda: bench.names(store) == ["a"])
+
+
+def test_a_watch_that_ends_goes_on_where_it_stopped(bench: Bench) -> None:
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    versions: list[str] = []
+
+    def note(exchange: Exchange) -> bool:
+        versions.append(exchange.query.get("resourceVersion", ""))
+        return False
+
+    bench.cluster.put(NAME, thing("a"))
+    eventually(lambda: bench.names(store) == ["a"])
+    bench.cluster.tell(NAME, "BOOKMARK", bookmark("4711"))
+    bench.cluster.before = note
+    bench.cluster.end_watches(bench.cluster.collections[NAME])
+    eventually(lambda: versions == ["4711"])
+    assert store.feed.state is FeedState.LIVE
+
+
+def test_a_connection_that_breaks_once_is_not_worth_a_word(bench: Bench) -> None:
+    store = bench.watch()
+    states: list[FeedState] = []
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    publish = store.publish
+
+    def spy(feed: Any) -> None:
+        states.append(feed.state)
+        publish(feed)
+
+    store.publish = spy  # type: ignore[method-assign]
+    eventually(lambda: bool(bench.cluster.collections[NAME].watchers))
+    before = len(bench.cluster.requests)
+    bench.cluster.tell(NAME, "DROP", {})
+    eventually(lambda: len(bench.cluster.requests) > before)
+    bench.cluster.put(NAME, thing("b"))
+    eventually(lambda: bench.names(store) == ["b"])
+    assert FeedState.STALE not in states
+
+
+def test_an_expired_version_lists_again_and_forgets_what_is_gone(bench: Bench) -> None:
+    bench.cluster.put(NAME, thing("a"))
+    store = bench.watch()
+    eventually(lambda: bench.names(store) == ["a"])
+    eventually(lambda: bool(bench.cluster.collections[NAME].watchers))
+    del bench.cluster.collections[NAME].objects["default", "a"]  # unseen by the watch
+    bench.cluster.tell(NAME, "ERROR", status_body(410, "Expired", "too old resource version"))
+    eventually(lambda: store.values() == ())
+    assert store.feed.state is FeedState.LIVE
+
+
+def test_a_server_that_only_expires_is_asked_ever_less_often(bench: Bench) -> None:
+    def expired(exchange: Exchange) -> bool:
+        exchange.status(410, "Expired")
+        return True
+
+    bench.cluster.before = expired
+    bench.watch()
+    eventually(lambda: len(bench.waits) > 6)
+    assert bench.waits[:6] == sorted(bench.waits[:6])
+    assert bench.waits[5] > 2
+
+
+def test_a_server_that_is_gone_makes_it_stale_since_it_was_last_heard_and_it_recovers(bench: Bench) -> None:
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    bench.cluster.before = dropping
+    eventually(lambda: bool(bench.cluster.collections[NAME].watchers))
+    bench.cluster.end_watches(bench.cluster.collections[NAME])
+    eventually(lambda: store.feed.state is FeedState.STALE)
+    assert store.feed.since > 0
+    assert store.feed.message
+    bench.cluster.before = lambda exchange: False
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+
+
+def dropping(exchange: Exchange) -> bool:
+    exchange.drop()
+    return True
+
+
+def test_waits_grow_from_half_a_second_to_thirty() -> None:
+    timing = Timing(spread=lambda: 1.0)
+    assert [timing.backoff(n) for n in (0, 1, 2, 6, 20)] == [0.5, 1.0, 2.0, 30.0, 30.0]
+    assert Timing(spread=lambda: 0.0).backoff(0) == 0.25
+
+
+def test_what_never_answered_has_failed_and_says_why(bench: Bench) -> None:
+    bench.cluster.refusals[NAME] = 500
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.FAILED)
+    assert "refused" in store.feed.message
+
+
+def test_a_forbidden_kind_says_so_and_is_asked_for_slowly(bench: Bench) -> None:
+    bench.cluster.refusals[NAME] = 403
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.FORBIDDEN)
+    assert "refused" in store.feed.message
+    eventually(lambda: bool(bench.waits))
+    assert bench.waits[0] > 60
+    bench.cluster.refusals.clear()
+    bench.watches[0].retry()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+
+
+def test_where_all_namespaces_are_forbidden_one_that_is_allowed_is_watched(bench: Bench) -> None:
+    bench.cluster.refusals = {NAME: 403, f"{NAME}/first": 403}
+    bench.cluster.put(NAME, thing("a", "kyma-system"))
+    bench.cluster.put(NAME, thing("b", "elsewhere"))
+    store = bench.watch("first", "kyma-system")
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert bench.names(store) == ["a"]
+    assert "kyma-system" in store.feed.message
+
+
+def test_what_may_be_listed_but_not_watched_is_listed_again_and_again(bench: Bench) -> None:
+    bench.cluster.refusals[NAME] = 403
+    bench.cluster.refused_verbs[NAME] = ("watch",)
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert "may not be watched" in store.feed.message
+    bench.cluster.put(NAME, thing("a"))
+    eventually(lambda: bench.names(store) == ["a"])
+
+
+def test_a_kind_that_goes_away_is_absent_and_leaves_nothing(bench: Bench) -> None:
+    bench.cluster.put(NAME, thing("a"))
+    store = bench.watch()
+    eventually(lambda: bench.names(store) == ["a"])
+    bench.cluster.remove(NAME)
+    eventually(lambda: store.feed.state is FeedState.ABSENT)
+    assert store.values() == ()
+
+
+ODD_OBJECTS: list[dict[str, Any]] = [
+    {"metadata": {"name": "x", "labels": {"a": 1}}},
+    {"metadata": {"name": "x", "managedFields": "no list"}},
+    {"metadata": "none"},
+    {"metadata": {"name": 5, "namespace": ["a"]}},
+    {},
+]
+
+
+@pytest.mark.parametrize("item", ODD_OBJECTS, ids=str)
+@pytest.mark.parametrize("projected", [True, False], ids=["projected", "whole"])
+def test_objects_that_make_no_sense_are_kept_as_they_are(bench: Bench, item: dict[str, Any], projected: bool) -> None:
+    from kymatui.adapters.kube.projections import Workload
+
+    bench.cluster.collections[NAME].objects["", "odd"] = item
+    bench.cluster.put(NAME, thing("good"))
+    store = bench.watch(decode=Workload if projected else None)
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    assert len(store.values()) == 2
+
+
+@pytest.mark.parametrize(
+    "line", [b"not json", b'{"type":"ADDED"}', b'{"type":5,"object":{}}', b'{"type":"ADDED","object":5}']
+)
+def test_a_watch_that_sends_rubbish_fails_in_words(bench: Bench, line: bytes) -> None:
+    def rubbish(exchange: Exchange) -> bool:
+        if "watch" in exchange.query:
+            exchange.answer(200, line + b"\n")
+        else:
+            exchange.answer(200, b"[]")
+        return True
+
+    bench.cluster.before = rubbish
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.FAILED)
+    assert store.feed.message
+
+
+def test_stopping_comes_back_from_a_silent_watch(bench: Bench) -> None:
+    store = bench.watch()
+    eventually(lambda: store.feed.state is FeedState.LIVE)
+    watch = bench.watches[0]
+    watch.stop()
+    watch.join(5)
+    assert not watch._thread.is_alive()
+
+
+def test_a_bell_rings_once_until_somebody_has_looked() -> None:
+    rung: list[int] = []
+    bell = Bell(lambda: rung.append(1))
+    for _ in range(3):
+        bell.ring()
+    assert len(rung) == 1
+    bell.looked()
+    bell.ring()
+    assert len(rung) == 2
+
+
+def test_a_store_gives_the_same_objects_until_something_changes() -> None:
+    store = Store(lambda: None)
+    store.put(("", "a"), {"metadata": {"name": "a"}})
+    assert store.values() is store.values()
+    before = store.values()
+    store.put(("", "b"), {})
+    assert store.values() is not before
