@@ -213,7 +213,7 @@ def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
         found = [_tried(schema, value, path) for schema in limits["anyOf"]]
         if all(found):
             errors.append(_nowhere(f'"{name}" must validate at least one schema (anyOf)'))
-            errors += min(found, key=_count)
+            errors += _fewest(found)
     if "oneOf" in limits:
         _one_of(limits["oneOf"], value, path, errors)
     if "allOf" in limits:
@@ -228,8 +228,9 @@ def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
         errors.append(_nowhere(f'"{name}" must not validate the schema (not)'))
 
 
-def _count(errors: Errors) -> int:
-    return len(errors)
+def _fewest(tried: list[Errors]) -> Errors:
+    """The best match: what has the fewest errors, the first of them."""
+    return sorted(tried, key=len)[0]
 
 
 def _one_of(choices: list[Schema], value: Any, path: str, errors: Errors) -> None:
@@ -240,7 +241,7 @@ def _one_of(choices: list[Schema], value: Any, path: str, errors: Errors) -> Non
     how = "Found none valid" if valid == 0 else f"Found {valid} valid alternatives"
     errors.append(_nowhere(f'"{path}" must validate one and only one schema (oneOf). {how}'))
     if valid == 0:
-        errors += min(found, key=_count)
+        errors += _fewest(found)
 
 
 def _tried(schema: Schema, value: Any, path: str) -> Errors:
