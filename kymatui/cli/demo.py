@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.settings.loading import load_settings
 
 if TYPE_CHECKING:
-    from kymatui.sandbox.process import RunningSandbox
     from kymatui.ui.link import Session
     from kymatui.wiring import SessionOptions
 
@@ -29,21 +29,16 @@ def _show(args: argparse.Namespace) -> int:
     from kymatui.wiring.options import SessionOptions, read_only_wanted
     from kymatui.wiring.sandbox import start_sandbox
 
-    started: list[RunningSandbox] = []
     read_only = bool(getattr(args, "read_only", False)) or read_only_wanted()
 
     def connect() -> Session:
         from kymatui.wiring import open_session
 
-        sandbox = start_sandbox()
-        started.append(sandbox)
+        sandbox = running.enter_context(start_sandbox())
         return open_session(_options(sandbox.kubeconfig, read_only=read_only))
 
-    try:
+    with ExitStack() as running:
         return show(args, load_settings(os.environ), connect, SessionOptions(context="demo", read_only=read_only))
-    finally:
-        for sandbox in started:
-            sandbox.close()
 
 
 def _options(kubeconfig: Path, *, read_only: bool = False) -> SessionOptions:
