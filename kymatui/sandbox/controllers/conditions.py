@@ -30,6 +30,11 @@ def with_condition(conditions: Sequence[Condition] | None, new: Condition, now: 
     return found if replaced else [*found, {**new, "lastTransitionTime": now}]
 
 
+def pod_condition(kind: str, status: bool, reason: str = "", message: str = "") -> Condition:
+    """A condition of a pod, which has a time of its last probe (nobody ever sets it)."""
+    return {"lastProbeTime": None, **condition(kind, status, reason, message)}
+
+
 def condition(kind: str, status: bool | str, reason: str = "", message: str = "") -> Condition:
     """A condition without times; `status` True and False become the words."""
     word = ("True" if status else "False") if isinstance(status, bool) else status

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from kymatui.sandbox.controllers.conditions import Condition, condition
+from kymatui.sandbox.controllers.conditions import Condition, pod_condition
 from kymatui.sandbox.controllers.observing import Obj
 
 
@@ -131,18 +131,18 @@ def pod_conditions(
     """The five conditions of a pod; where one is not True its reason names the containers."""
     not_ready = _containers_condition(unready, "ContainersNotReady", "containers with unready status")
     return [
-        condition("PodReadyToStartContainers", scheduled),
-        condition("Initialized", True)
+        pod_condition("PodReadyToStartContainers", scheduled),
+        pod_condition("Initialized", True)
         if initialized
-        else condition(
+        else pod_condition(
             "Initialized",
             False,
             "ContainersNotInitialized",
             f"containers with incomplete status: [{' '.join(uninitialized)}]",
         ),
-        condition("Ready", True) if ready else condition("Ready", False, *not_ready),
-        condition("ContainersReady", True) if ready else condition("ContainersReady", False, *not_ready),
-        condition("PodScheduled", True),
+        pod_condition("Ready", True) if ready else pod_condition("Ready", False, *not_ready),
+        pod_condition("ContainersReady", True) if ready else pod_condition("ContainersReady", False, *not_ready),
+        pod_condition("PodScheduled", True),
     ]
 
 

@@ -92,7 +92,7 @@ class Deployments:
             return False
         annotations = {**(deployment["metadata"].get("annotations") or {}), rollouts.REVISION: str(revision)}
         metadata = {**deployment["metadata"], "annotations": annotations}
-        self._context.client.update(RESOURCE, {**deployment, "metadata": metadata})
+        self._context.client.update_status(RESOURCE, {**deployment, "metadata": metadata})
         return True
 
     def _create(self, deployment: Obj, sets: list[Obj], revision: int) -> None:

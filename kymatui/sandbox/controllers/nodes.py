@@ -18,6 +18,7 @@ LEASE_SECONDS = 40
 HEARTBEAT_SECONDS = 300.0
 RENEW_SECONDS = 30.0
 STORAGE_CLASS = "standard"
+NOT_READY = "node.kubernetes.io/not-ready"
 CAPACITY = {"cpu": "8", "memory": "32Gi", "pods": "250", "ephemeral-storage": "200Gi"}
 
 
@@ -39,8 +40,17 @@ class Nodes:
         beat = ((node.get("status") or {}).get("conditions") or [{}])[0].get("lastHeartbeatTime", "")
         if not beat or self._age(beat) >= HEARTBEAT_SECONDS:
             self._beat(node)
+        self._open(key)
         self._renew(node)
         return RENEW_SECONDS
+
+    def _open(self, key: Key) -> None:
+        """A node begins with the taint `not-ready`; one that is ready loses it."""
+        node = self._context.observer.get("nodes", key)
+        taints = ((node or {}).get("spec") or {}).get("taints") or []
+        left = [taint for taint in taints if taint.get("key") != NOT_READY]
+        if node is not None and len(left) < len(taints):
+            self._context.client.patch("nodes", key[1], {"spec": {"taints": left or None}})
 
     def _age(self, beat: str) -> float:
         return self._context.now - seconds_of(beat)

@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.sandbox.apiserver.statuses import StatusError
 from kymatui.sandbox.clock import timestamp
 from kymatui.sandbox.controllers import containers
-from kymatui.sandbox.controllers.conditions import condition, find, with_condition
+from kymatui.sandbox.controllers.conditions import find, pod_condition, with_condition
 from kymatui.sandbox.controllers.containers import Fate, fate_of
 from kymatui.sandbox.controllers.context import Context
 from kymatui.sandbox.controllers.needs import Missing, missing_for, unschedulable
@@ -30,13 +30,25 @@ class Kubelet:
         self._context = context
         self._addresses = 0
         self._queue: Queue | None = None
+        # Times in objects are whole seconds; how long a container has to start or to stop is counted finer.
+        self._begun: dict[tuple[str, str], float] = {}
 
     def watch(self, queue: Queue) -> None:
         self._queue = queue
         queue.follow("pods")
+        queue.on_change("pods", self._forget)
         for resource in ("secrets", "configmaps", "persistentvolumeclaims"):
             queue.on_change(resource, self._something_came)
         queue.on_change("nodes", self._node_changed)
+
+    def _forget(self, change: Change) -> None:
+        if change.kind == "DELETED":
+            for what in ("start", "stop"):
+                self._begun.pop((change.current.uid, what), None)
+
+    def _age(self, pod: Obj, what: str, otherwise: float) -> float:
+        """Seconds since the pod was first seen to start (or to stop); `otherwise` is when, if nobody saw it."""
+        return self._context.now - self._begun.get((pod["metadata"]["uid"], what), otherwise)
 
     def _something_came(self, change: Change) -> None:
         """What a pod waited for may be there now."""
@@ -44,7 +56,7 @@ class Kubelet:
             self._ask_pending(change.current.namespace)
 
     def _node_changed(self, change: Change) -> None:
-        if change.kind == "ADDED":
+        if change.kind == "ADDED" or (change.previous and b'"taints"' in change.previous.data):
             self._ask_pending(None)
 
     def _ask_pending(self, namespace: str | None) -> None:
@@ -79,7 +91,7 @@ class Kubelet:
             return self._cannot_schedule(pod, why)
         status = dict(pod.get("status") or {})
         status["conditions"] = with_condition(
-            status.get("conditions"), condition("PodScheduled", True), self._context.stamp
+            status.get("conditions"), pod_condition("PodScheduled", True), self._context.stamp
         )
         # The binding subresource sets nodeName, which no update may; it leaves no trace in managedFields either.
         bound = {**pod, "spec": {**pod["spec"], "nodeName": self._context.node}, "status": status}
@@ -97,7 +109,7 @@ class Kubelet:
         status = dict(pod.get("status") or {"phase": "Pending"})
         known = find(status.get("conditions"), "PodScheduled") or {}
         if known.get("message") != why:
-            refused = condition("PodScheduled", False, "Unschedulable", why)
+            refused = pod_condition("PodScheduled", False, "Unschedulable", why)
             status["conditions"] = with_condition(status.get("conditions"), refused, self._context.stamp)
             self._context.write_status("pods", pod, status)
             self._event(pod, "FailedScheduling", why, type="Warning", source="default-scheduler")
@@ -112,8 +124,7 @@ class Kubelet:
         missing = missing_for(pod, self._context.observer)
         if missing is not None and status.get("phase") == "Pending":
             return self._wait_for(pod, missing)
-        started = seconds_of(status["startTime"])
-        age = self._context.now - started
+        age = self._age(pod, "start", seconds_of(status["startTime"]))
         needed = self._context.pace.start
         if status.get("phase") == "Pending" and age < needed:
             return needed - age
@@ -122,6 +133,7 @@ class Kubelet:
     def _accept(self, pod: Obj) -> float:
         """The kubelet has seen the pod: an address is there, its containers are being created."""
         spec = pod["spec"]
+        self._begun[pod["metadata"]["uid"], "start"] = self._context.now
         names = [c["name"] for c in spec["containers"]]
         inits = spec.get("initContainers") or []
         status: Obj = {
@@ -202,7 +214,7 @@ class Kubelet:
         since = timestamp(began)
         match fate_of(container, pod["spec"], init=init):
             case Fate.NO_IMAGE:
-                return self._no_image(pod, container)
+                return self._no_image(pod, container, age)
             case Fate.CRASHES:
                 return self._crashing(pod, container, age, since)
             case Fate.ENDS:
@@ -216,7 +228,7 @@ class Kubelet:
                 self._started(pod, container)
                 return containers.running(container, uid, since), None
 
-    def _no_image(self, pod: Obj, container: Obj) -> tuple[Obj, float | None]:
+    def _no_image(self, pod: Obj, container: Obj, age: float) -> tuple[Obj, float | None]:
         """First the failed pull, then the pause that never ends: nobody pushes the image."""
         image = container["image"]
         field = f"spec.containers{{{container['name']}}}"
@@ -226,9 +238,11 @@ class Kubelet:
             self._event(pod, "Pulling", f'Pulling image "{image}"', field=field)
             self._event(pod, "Failed", f'Failed to pull image "{image}": {failure}', type="Warning", field=field)
             self._event(pod, "Failed", f"Error: {failed}", type="Warning", field=field)
-            return containers.waiting(container, failed, failure), self._context.pace.start
+        left = 2 * self._context.pace.start - age
+        if left > 0 and known != "ImagePullBackOff":
+            return containers.waiting(container, failed, failure), left
         reason, message = containers.pull_failure(image, 2)
-        if known == "ErrImagePull":
+        if known != reason:
             self._event(pod, "BackOff", f'Back-off pulling image "{image}"', field=field)
             self._event(pod, "Failed", f"Error: {reason}", type="Warning", field=field)
         return containers.waiting(container, reason, message), None
@@ -307,9 +321,9 @@ class Kubelet:
         grace = metadata.get("deletionGracePeriodSeconds") or 0
         if metadata.get("finalizers") and grace == 0:
             return None
-        began = seconds_of(metadata["deletionTimestamp"]) - grace
+        self._begun.setdefault((metadata["uid"], "stop"), self._context.now)
         pause = min(self._context.pace.stop, grace) if pod["spec"].get("nodeName") else 0.0
-        left = began + pause - self._context.now
+        left = pause - self._age(pod, "stop", self._context.now)
         if left > 0:
             for container in pod["spec"]["containers"]:
                 field = f"spec.containers{{{container['name']}}}"

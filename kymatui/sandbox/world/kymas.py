@@ -26,6 +26,11 @@ MANAGER = "lifecycle-manager"
 SKIP = f"{PREFIX}/skip-reconciliation"
 
 Runtime = Callable[[Obj], tuple[LocalClient, Observer] | None]
+Concerns = Callable[[str], bool]
+
+
+def everything(kyma: str) -> bool:
+    return True
 
 
 def fnv32(data: bytes) -> int:
@@ -48,8 +53,16 @@ class Kymas:
 
     name = "lifecycle/kymas"
 
-    def __init__(self, context: Context, store: RegistryStore, registry: str, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        store: RegistryStore,
+        registry: str,
+        runtime: Runtime | None = None,
+        concerns: Concerns = everything,
+    ) -> None:
         self._context = context
+        self._concerns = concerns
         self._registry = registry
         self._resolver = Resolver(context.observer, store)
         self._runtime = runtime
@@ -73,7 +86,7 @@ class Kymas:
 
     def reconcile(self, key: Key) -> float | None:
         kyma = self._context.observer.get(RESOURCE, key)
-        if kyma is None:
+        if kyma is None or not self._concerns(key[1]):
             return None
         skipped = (kyma["metadata"].get("labels") or {}).get(SKIP, "").lower() == "true"
         if is_terminating(kyma):

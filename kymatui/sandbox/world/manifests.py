@@ -33,8 +33,15 @@ class Manifests:
 
     name = "lifecycle/manifests"
 
-    def __init__(self, context: Context, store: RegistryStore, target: Target) -> None:
+    def __init__(
+        self,
+        context: Context,
+        store: RegistryStore,
+        target: Target,
+        concerns: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._context = context
+        self._concerns = concerns
         self._store = store
         self._target = target
         self._queue: Queue | None = None
@@ -59,7 +66,8 @@ class Manifests:
         if manifest is None:
             return None
         metadata = manifest["metadata"]
-        if (metadata.get("labels") or {}).get(SKIP) == "true":
+        labels = metadata.get("labels") or {}
+        if labels.get(SKIP) == "true" or not self._concerns(labels.get(f"{PREFIX}/kyma-name", "")):
             return None
         installer = self._target(manifest)
         if installer is None:

@@ -20,11 +20,12 @@ from kymatui.sandbox.world.workloads import default_resource, definitions_of, ma
 
 SYSTEM = "kyma-system"
 Kyma = tuple[str, str]
+DEFAULT: Kyma = (SYSTEM, "default")
 
 
-def tell(story: Story, context: Context, installer: Installer, kyma: Kyma = (SYSTEM, "default")) -> None:
-    """Adds all chapters."""
-    teller = _Teller(context, installer, kyma)
+def tell(story: Story, context: Context, installer: Installer, control: tuple[Context, Kyma] | None = None) -> None:
+    """Adds all chapters. `control` is the control plane and the Kyma there, where that is another cluster."""
+    teller = _Teller(context, installer, *(control or (context, DEFAULT)))
     story.add(*teller.behind("keda", "1.4.0"))
     story.add(*teller.ahead("application-connector", "1.1.7"))
     story.add(*teller.held_back("telemetry"))
@@ -39,16 +40,18 @@ def tell(story: Story, context: Context, installer: Installer, kyma: Kyma = (SYS
 class _Teller:
     """Looks and acts as the people of the story: `kubectl` in most cases."""
 
-    def __init__(self, context: Context, installer: Installer, kyma: Kyma) -> None:
+    def __init__(self, context: Context, installer: Installer, control: Context, kyma: Kyma) -> None:
         self._observer = context.observer
         self._client = context.client.named("kubectl-edit")
         self._installer = installer
+        self._control = control.client.named("kubectl-edit")
+        self._control_observer = control.observer
         self._kyma = kyma
 
     # -- looking
 
     def _status(self, name: str) -> Obj:
-        kyma = self._observer.get(KYMAS, self._kyma) or {}
+        kyma = self._control_observer.get(KYMAS, self._kyma) or {}
         modules = (kyma.get("status") or {}).get("modules") or []
         found: Obj = next((m for m in modules if m["name"] == name), {})
         return found
@@ -69,8 +72,8 @@ class _Teller:
 
     def _edit_module(self, name: str, **fields: Any) -> None:
         """Changes a module's entry in the Kyma; no fields: takes it out."""
-        namespace, title = self._kyma
-        kyma = self._observer.get(KYMAS, self._kyma)
+        namespace, title = DEFAULT
+        kyma = self._observer.get(KYMAS, DEFAULT)
         if kyma is None:
             raise LookupError(title)
         entries = kyma["spec"]["modules"]
@@ -89,11 +92,11 @@ class _Teller:
 
     def _release(self, name: str, version: str) -> None:
         """The regular channel of a module gets another version."""
-        meta = self._observer.get(RELEASES, (self._kyma[0], name))
+        meta = self._control_observer.get(RELEASES, (self._kyma[0], name))
         if meta is None:
             raise LookupError(name)
         channels = [{**c, "version": version} for c in meta["spec"]["channels"]]
-        self._client.patch(RELEASES, name, {"spec": {"channels": channels}}, namespace=self._kyma[0])
+        self._control.patch(RELEASES, name, {"spec": {"channels": channels}}, namespace=self._kyma[0])
 
     def _create(self, resource: str, obj: Obj) -> None:
         try:
@@ -119,7 +122,7 @@ class _Teller:
         def pause() -> None:
             manifest = self._status(name)["manifest"]["metadata"]
             labels = {"metadata": {"labels": {SKIP: "true"}}}
-            self._client.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
+            self._control.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
             self._set_image(module, version)
 
         return [Step(f"{name} is behind", lambda: self._is(name, "Ready") and self._is_working(module), pause)]

@@ -1,0 +1,168 @@
+"""Loads YAML and JSON files and folders into a cluster: definitions first, then namespaces, then everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kymatui.errors import ConfigurationError
+from kymatui.sandbox.apiserver.local import LocalClient
+from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.controllers.observing import Obj
+from kymatui.sandbox.storage import Store
+from kymatui.sandbox.world.kinds import Kinds
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_LOADER):  # type: ignore[misc, unused-ignore]
+    """Takes dates and a lone `=` as text, as Kubernetes' YAML reader does."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
+    for first, resolvers in _LOADER.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass
+class LoadReport:
+    """What came of it: `loaded` objects as "kind namespace/name", and for the others where and why not."""
+
+    loaded: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Found:
+    path: Path
+    obj: Obj
+
+    @property
+    def rank(self) -> int:
+        return {"CustomResourceDefinition": 0, "Namespace": 1}.get(self.obj["kind"], 2)
+
+    @property
+    def title(self) -> str:
+        metadata = self.obj.get("metadata") or {}
+        place = "/".join(p for p in (metadata.get("namespace"), metadata.get("name")) if p)
+        return f"{self.obj['kind']} {place}"
+
+
+def load(client: LocalClient, store: Store, paths: Iterable[Path], *, namespace: str = "default") -> LoadReport:
+    """Creates (or replaces) every object of the files; `namespace` is for those that name none but need one.
+
+    A file that cannot be read as YAML, and an object the server refuses, end up in `failures` and stop nothing else.
+    Raises ConfigurationError where a path is not there.
+    """
+    report = LoadReport()
+    found = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
+    kinds = Kinds(store)
+    for one in found:
+        try:
+            _put(client, kinds, one.obj, namespace)
+        except (LookupError, StatusError, ValueError) as error:
+            report.failures.append(f"{one.path}: {one.title}: {error}")
+        else:
+            report.loaded.append(one.title)
+    return report
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        elif path.is_file():
+            yield path
+        else:
+            raise ConfigurationError(f"{path} is not there", hint="--load takes files and folders.")
+
+
+def _objects(files: Iterable[Path], report: LoadReport) -> Iterator[_Found]:
+    for path in files:
+        try:
+            documents = _documents(path)
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+            report.failures.append(f"{path}: {str(error).splitlines()[0]}")
+            continue
+        for document in documents:
+            for obj in _flattened(document):
+                if _is_object(obj):
+                    yield _Found(path, obj)
+                else:
+                    report.skipped.append(f"{path}: not a Kubernetes object")
+
+
+def _documents(path: Path) -> list[Any]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return [json.loads(text)]
+    return [d for d in yaml.load_all(text, Loader=_Loader) if d is not None]
+
+
+def _flattened(document: Any) -> Sequence[Any]:
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List") and "items" in document:
+        return list(document["items"] or [])
+    return [document]
+
+
+def _is_object(obj: Any) -> bool:
+    return (
+        isinstance(obj, dict)
+        and isinstance(obj.get("kind"), str)
+        and isinstance(obj.get("apiVersion"), str)
+        and isinstance(obj.get("metadata"), dict)
+        and bool(obj["metadata"].get("name") or obj["metadata"].get("generateName"))
+    )
+
+
+def _put(client: LocalClient, kinds: Kinds, obj: Obj, default: str) -> None:
+    """Creates the object, replaces it where it is there, and writes its status where it has one."""
+    found = kinds.find(obj["apiVersion"], obj["kind"])
+    if found is None:
+        raise LookupError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
+    resource, namespaced = found
+    version = obj["apiVersion"].rpartition("/")[2]
+    metadata = {k: v for k, v in obj["metadata"].items() if k not in ("uid", "resourceVersion", "managedFields")}
+    if namespaced:
+        metadata["namespace"] = metadata.get("namespace") or default
+        _ensure_namespace(client, metadata["namespace"])
+    else:
+        metadata.pop("namespace", None)
+    made = {**obj, "metadata": metadata}
+    try:
+        created = client.create(resource, made, namespace=metadata.get("namespace", ""), version=version)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        created = _replace(client, resource, made, version)
+    if obj.get("status") and resource != "namespaces":
+        _write_status(client, resource, created, obj["status"], version)
+
+
+def _replace(client: LocalClient, resource: str, obj: Obj, version: str) -> Obj:
+    metadata = obj["metadata"]
+    live = client.get(resource, metadata["name"], namespace=metadata.get("namespace", ""), version=version)
+    carried = {"resourceVersion": live["metadata"]["resourceVersion"]}
+    return client.update(resource, {**obj, "metadata": {**metadata, **carried}}, version=version)
+
+
+def _write_status(client: LocalClient, resource: str, created: Obj, status: Any, version: str) -> None:
+    """A kind without the subresource kept the status at once, and has nothing to write it to."""
+    try:
+        client.update_status(resource, {**created, "status": status}, version=version)
+    except StatusError as error:
+        if error.reason not in ("NotFound", "MethodNotAllowed"):
+            raise
+
+
+def _ensure_namespace(client: LocalClient, name: str) -> None:
+    if client.find("namespaces", name) is None:
+        client.create("namespaces", {"metadata": {"name": name}})
