@@ -10,8 +10,8 @@ from kymatui.helm.govalues.text import join_bounded
 from kymatui.helm.govalues.types import INVALID, Float32, NilPointer, Object, TypedList, kind
 
 
-def format_value(value: Any) -> str:
-    """What %v prints: `map[a:1 b:[x y]]`, `<nil>`, `1e+06`."""
+def format_value(value: Any, depth: int = 0) -> str:
+    """What %v prints: `map[a:1 b:[x y]]`, `<nil>`, `1e+06`; pointers within other values print as addresses."""
     cls = value.__class__
     if cls is str:
         return str(value)
@@ -22,19 +22,19 @@ def format_value(value: Any) -> str:
     if cls is float:
         return format_float(value)
     if cls is list:
-        return "[" + join_bounded([format_value(item) for item in value], " ") + "]"
+        return "[" + join_bounded([format_value(item, 1) for item in value], " ") + "]"
     if cls is dict:
         return format_map(value)
-    return _format_other(value)
+    return _format_other(value, depth)
 
 
 def format_map(value: dict[Any, Any]) -> str:
     """A map with its keys in Go's order."""
-    items = [f"{format_value(key)}:{format_value(value[key])}" for key in sorted_keys(value)]
+    items = [f"{format_value(key, 1)}:{format_value(value[key], 1)}" for key in sorted_keys(value)]
     return "map[" + join_bounded(items, " ") + "]"
 
 
-def _format_other(value: Any) -> str:
+def _format_other(value: Any, depth: int) -> str:
     if value is None or value is INVALID or isinstance(value, NilPointer):
         return "<nil>"
     if (text := stringer(value)) is not None:
@@ -42,9 +42,9 @@ def _format_other(value: Any) -> str:
     if isinstance(value, dict):
         return format_map(value)
     if isinstance(value, TypedList):
-        return "[" + join_bounded([format_value(item) for item in value], " ") + "]"
+        return "[" + join_bounded([format_value(item, 1) for item in value], " ") + "]"
     if isinstance(value, Object):
-        return format_struct(value, 0)
+        return format_struct(value, depth)
     if isinstance(value, Float32):
         return format_float(value, bits=32)
     if isinstance(value, complex):
@@ -65,14 +65,8 @@ def format_struct(value: Object, depth: int) -> str:
     """A struct's fields in braces, a pointer to one with & before it."""
     if value.go_kind == "ptr" and depth:
         return "0xc000000000"
-    fields = " ".join([_format_field(value.read_field(name)) for name in value.go_fields])
+    fields = " ".join([format_value(value.read_field(name), 1) for name in value.go_fields])
     return ("&{" if value.go_kind == "ptr" else "{") + fields + "}"
-
-
-def _format_field(value: Any) -> str:
-    if isinstance(value, Object) and stringer(value) is None:
-        return format_struct(value, 1)
-    return format_value(value)
 
 
 def sprint(*values: Any) -> str:
