@@ -128,8 +128,14 @@ def _drift(subject: Subject, there: Presence, ready: Readiness | None, world: Wo
         refusal=subject.resolution.refusal,
         maintenance=subject.report is not None and subject.report.maintenance,
         window=upcoming_window(world.kyma, rules, now) if world.kyma is not None else None,
-        rolling=ready is not None and ready.rolling,
+        rolling=ready.rolling if ready is not None else _only_intended(subject),
     )
+
+
+def _only_intended(subject: Subject) -> bool:
+    """Whether nothing but lifecycle-manager's word names the version, and it says itself that it is still at work."""
+    report = subject.report
+    return subject.manager.workload is None and report is not None and report.state == State.PROCESSING
 
 
 def _finished(

@@ -229,7 +229,7 @@ def _drifting(case: Case) -> Reason | None:
         text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
-        words = case.readiness.words if case.readiness is not None else "old and new pods run"
+        words = case.readiness.words if case.readiness is not None else f"{KLM} is at work"
         return Reason(f"{case.subject.desired} is rolling out: {words}", Actor.CLUSTER)
     return None
 

@@ -279,6 +279,13 @@ def test_rolling_out() -> None:
     )
 
 
+@pytest.mark.parametrize(("state", "kind"), [("Ready", DriftKind.IN_SYNC), ("Processing", DriftKind.ROLLING_OUT)])
+def test_an_intention_alone_is_no_installed_version(state: str, kind: DriftKind) -> None:
+    hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN)}
+    found = row(kymas=[managed(state=state)], feeds=hidden, resources=[resource("mod")])
+    assert (found.installed, found.drift.kind) == ("1.3.1", kind)
+
+
 def test_the_newest_is_a_release_while_there_is_one() -> None:
     assert row().newest == "1.3.1"
     assert row(templates=[CATALOG[2]]).newest == "1.4.0-rc1"
