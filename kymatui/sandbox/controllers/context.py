@@ -49,7 +49,9 @@ class Context:
         """
         if (obj.get("status") or {}) == status:
             return False
-        self.client.update_status(resource, {**obj, "status": dict(status)})
+        kind = self.observer.type_of(resource)
+        version = kind["apiVersion"].rpartition("/")[2] if kind else None
+        self.client.update_status(resource, {**kind, **obj, "status": dict(status)}, version=version)
         return True
 
     def delete(self, resource: str, obj: Mapping[str, Any], propagation: str = "Background") -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kymatui.sandbox.storage import Key, Store, Stored
+from kymatui.sandbox.storage import Key, Store
 
 Obj = dict[str, Any]
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 class Observer:
@@ -15,10 +16,22 @@ class Observer:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._types: dict[str, dict[str, str]] = {}
 
     def get(self, resource: str, key: Key) -> Obj | None:
         found = self.store.get(resource, *key)
         return found.body() if found else None
+
+    def type_of(self, resource: str) -> dict[str, str]:
+        """`apiVersion` and `kind` of what a definition stores; {} for built-in resources, which do not need them."""
+        if resource not in self._types:
+            found = self.store.get(DEFINITIONS, "", resource)
+            if found is None:
+                return {}
+            spec = found.body()["spec"]
+            version = next(v["name"] for v in spec["versions"] if v["storage"])
+            self._types[resource] = {"apiVersion": f"{spec['group']}/{version}", "kind": spec["names"]["kind"]}
+        return self._types[resource]
 
     def all(self, resource: str, namespace: str | None = None) -> Iterator[Obj]:
         for stored in list(self.store.walk(resource, namespace)):
@@ -90,7 +103,3 @@ def owner_reference(api_version: str, kind: str, obj: Mapping[str, Any]) -> Obj:
         "controller": True,
         "blockOwnerDeletion": True,
     }
-
-
-def body_of(stored: Stored) -> Obj:
-    return stored.body()

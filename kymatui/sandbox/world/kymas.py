@@ -311,7 +311,7 @@ class Kymas:
         modules = [_mirrored(m) for m in status["modules"]]
         mirrored = _completed({**status, "modules": modules})
         if (found.get("status") or {}) != mirrored:
-            client.update_status(RESOURCE, {**found, "status": mirrored})
+            client.update_status(RESOURCE, {**observer.type_of(RESOURCE), **found, "status": mirrored})
 
     def _remove(self, kyma: Obj) -> float | None:
         namespace, name = key_of(kyma)

@@ -12,6 +12,7 @@ from typing import Any
 
 from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.controllers.conditions import find
 from kymatui.sandbox.controllers.observing import Obj, Observer
 from kymatui.sandbox.controllers.starting import Controllers
 from kymatui.sandbox.registry.server import Registry
@@ -27,7 +28,7 @@ from kymatui.sandbox.world.operators import ModuleOperator
 from kymatui.sandbox.world.packing import Packed, pack
 from kymatui.sandbox.world.sample import MODULES
 from kymatui.sandbox.world.situations import tell
-from kymatui.sandbox.world.telling import Story
+from kymatui.sandbox.world.telling import Step, Story
 
 SYSTEM = "kyma-system"
 PACKED = Mapping[str, Mapping[str, Packed]]
@@ -93,17 +94,31 @@ def populate(controllers: Controllers, registry: Registry) -> World:
     observer = controllers.context.observer
     packed = pack_all(registry)
     prepare(client)
-    announce(client, registry, packed)
-    installer = Installer(controllers.context, Kinds(observer.store))
-    start_operators(controllers)
-    controllers.add(Kymas(controllers.context, registry.store, registry.address))
-    controllers.add(Manifests(controllers.context, registry.store, lambda _: installer))
-    create(client, KYMAS, kyma(), SYSTEM)
-    create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
     story = Story(client.clock)
-    tell(story, controllers.context, installer)
+    installer = Installer(controllers.context, Kinds(observer.store))
+
+    def fill() -> None:
+        announce(client, registry, packed)
+        start_operators(controllers)
+        controllers.add(Kymas(controllers.context, registry.store, registry.address))
+        controllers.add(Manifests(controllers.context, registry.store, lambda _: installer))
+        create(client, KYMAS, kyma(), SYSTEM)
+        create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
+        tell(story, controllers.context, installer)
+
+    story.add(Step("the definitions are established", lambda: are_established(observer), fill))
     story.begin()
     return World(story, packed)
+
+
+def are_established(observer: Observer) -> bool:
+    """Whether the definitions of Kyma are served."""
+    for wanted in kyma_definitions():
+        found = observer.get(DEFINITIONS, ("", wanted["metadata"]["name"])) or {}
+        established = find((found.get("status") or {}).get("conditions"), "Established")
+        if established is None or established["status"] != "True":
+            return False
+    return True
 
 
 def kyma() -> Obj:
@@ -158,7 +173,3 @@ def watcher() -> Obj:
             "gateway": {"selector": {"matchLabels": {f"{PREFIX}/watcher-gateway": "default"}}},
         },
     }
-
-
-def observer_of(controllers: Controllers) -> Observer:
-    return controllers.context.observer

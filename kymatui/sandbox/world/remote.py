@@ -19,7 +19,7 @@ from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
 from kymatui.sandbox.world.kymas import Kymas
 from kymatui.sandbox.world.manifests import Manifests
 from kymatui.sandbox.world.situations import tell
-from kymatui.sandbox.world.telling import Story
+from kymatui.sandbox.world.telling import Step, Story
 
 CONTROL = fleet.CONTROL
 SYSTEM = populating.SYSTEM
@@ -60,17 +60,25 @@ def populate_remote(
     client = control.context.client
     packed = populating.pack_all(registry)
     populating.prepare(client, namespaces=(CONTROL,))
-    populating.announce(client, registry, packed, CONTROL)
-    _fill_fleet(control, runtimes, others, registry)
+    for found in runtimes.values():
+        populating.prepare(found.controllers.context.client)
     story = Story(client.clock)
     installers = {name: _installer(found) for name, found in runtimes.items()}
-    kymas, manifests = _lifecycle(control, runtimes, installers, registry)
-    for name, found in runtimes.items():
-        _prepare_runtime(control, found, name)
-        found.controllers.add(_Echo(name, kymas, manifests))
-        populating.create(client, KYMAS, _control_kyma(name), CONTROL)
-        populating.create(client, "secrets", fleet.access_secret(name, found.kubeconfig), CONTROL)
-        tell(story, found.controllers.context, installers[name], (control.context, (CONTROL, name)))
+
+    def fill() -> None:
+        populating.announce(client, registry, packed, CONTROL)
+        _fill_fleet(control, runtimes, others, registry)
+        kymas, manifests = _lifecycle(control, runtimes, installers, registry)
+        for name, found in runtimes.items():
+            _prepare_runtime(control, found, name)
+            found.controllers.add(_Echo(name, kymas, manifests))
+            populating.create(client, KYMAS, _control_kyma(name), CONTROL)
+            populating.create(client, "secrets", fleet.access_secret(name, found.kubeconfig), CONTROL)
+            tell(story, found.controllers.context, installers[name], (control.context, (CONTROL, name)))
+
+    observers = [control.context.observer, *(f.controllers.context.observer for f in runtimes.values())]
+    ready = Step("the definitions are established", lambda: all(populating.are_established(o) for o in observers), fill)
+    story.add(ready)
     story.begin()
     return populating.World(story, packed)
 
@@ -111,9 +119,8 @@ def _control_kyma(name: str) -> Obj:
 
 
 def _prepare_runtime(control: Controllers, found: RuntimeCluster, name: str) -> None:
-    """What a runtime has from its control plane: definitions, the catalog, and its Kyma."""
+    """What a runtime has from its control plane: the catalog, and its Kyma."""
     client = found.controllers.context.client
-    populating.prepare(client)
     _synchronize(control.context.observer, client)
     populating.start_operators(found.controllers)
     made = populating.kyma()
