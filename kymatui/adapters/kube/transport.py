@@ -104,7 +104,8 @@ class Stream:
         """How long the server may be silent from now on."""
         sock = getattr(self._response.connection, "sock", None)
         if sock is not None:
-            sock.settimeout(seconds)
+            with contextlib.suppress(OSError):  # another thread closed it: whoever reads will notice
+                sock.settimeout(seconds)
         self._patience = f"{seconds:.0f} s"
 
     def close(self) -> None:

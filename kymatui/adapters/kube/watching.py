@@ -137,6 +137,8 @@ class Watch:
                 wait = self._absent(error)
             except KymatuiError as error:
                 wait = self._failed(error)
+            except Exception as error:  # noqa: BLE001 (a thread that died would leave a feed that says it lives)
+                wait = self._failed(ServerError(f"{type(error).__name__}: {error}"))
             if wait > 0 and not self._stopped.is_set():
                 self._timing.wait(self._woken, wait)
                 self._woken.clear()
