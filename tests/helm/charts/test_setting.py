@@ -1,0 +1,116 @@
+"""Lines of --set, --set-string, --set-json, --set-literal and --set-file, as Helm reads them."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kymatui.errors import HelmError
+from kymatui.helm import merge_values
+from kymatui.helm.govalues.types import Int64
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("a=1,b=x", {"a": 1, "b": "x"}),
+        ("a.b.c=true", {"a": {"b": {"c": True}}}),
+        ("a={x,y,1}", {"a": ["x", "y", 1]}),
+        ("a={}", {"a": [""]}),
+        ("a[0].b=1,a[2]=x", {"a": [{"b": 1}, None, "x"]}),
+        ("a[1][0]=1", {"a": [None, [1]]}),
+        (r"a\.b=1,c=x\,y", {"a.b": 1, "c": "x,y"}),
+        ("a=null,b=", {"a": None, "b": ""}),
+        ("a=007,b=0,c=-1,d=1.5,e=1e3", {"a": "007", "b": 0, "c": -1, "d": "1.5", "e": "1e3"}),
+        ("a=TRUE,b=Null", {"a": True, "b": None}),
+        ("a=9223372036854775808", {"a": "9223372036854775808"}),
+        ("a=b=c", {"a": "b=c"}),
+        ("=x", {}),
+        ("a[0", {}),
+    ],
+)
+def test_a_line_of_set(line: str, values: dict[str, Any]) -> None:
+    assert merge_values(set=[line]) == values
+
+
+def test_whole_numbers_of_set_are_int64_and_those_of_json_floats() -> None:
+    values = merge_values(set=["a=1"], set_json=["b=1"])
+    assert [type(value) for value in (values["a"], values["b"])] == [Int64, float]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a", 'failed parsing --set data: key "a" has no value'),
+        ("a,b=1", 'failed parsing --set data: key "a" has no value (cannot end with ,)'),
+        ("a.=1", 'failed parsing --set data: key map "a" has no value'),
+        ("a[-1]=1", "failed parsing --set data: negative -1 index not allowed"),
+        (
+            "a[x]=1",
+            'failed parsing --set data: error parsing index: strconv.Atoi: parsing "x": invalid syntax',
+        ),
+        ("a[70000]=1", "failed parsing --set data: index of 70000 is greater than maximum supported index of 65536"),
+        ("a={x", "failed parsing --set data: list must terminate with '}'"),
+        ("a[0]x=1", "failed parsing --set data: unexpected data at end of array index: ['x']"),
+        (
+            "a=1,a.b=2",
+            "failed parsing --set data: unable to parse key: interface conversion: interface {} is int64, "
+            "not map[string]interface {}",
+        ),
+        (
+            ".".join("a" * 32) + "=1",
+            "failed parsing --set data: value name nested level is greater than maximum supported nested level of 30",
+        ),
+    ],
+)
+def test_what_a_line_of_set_must_not_be(line: str, words: str) -> None:
+    with pytest.raises(HelmError) as found:
+        merge_values(set=[line])
+    assert str(found.value) == words
+
+
+def test_the_other_kinds() -> None:
+    assert merge_values(set_string=["a=1,b=null"]) == {"a": "1", "b": "null"}
+    assert merge_values(set_literal=[r"a.b=x,y\n{"]) == {"a": {"b": r"x,y\n{"}}
+    assert merge_values(set_json=['{"a": {"b": 1}}', 'a.c=[1, null] ,d=,e= "x"']) == {
+        "a": {"b": 1, "c": [1, None]},
+        "d": None,
+        "e": "x",
+    }
+    with pytest.raises(HelmError, match=r"failed parsing --set-json data a=\[1"):
+        merge_values(set_json=["a=[1"])
+
+
+def test_files_are_read_and_their_documents_merged(tmp_path: Path) -> None:
+    (tmp_path / "v.yaml").write_text("a: {x: 1, w: 2}\n--- # more\na: {w: 3}\n")
+    (tmp_path / "w.yaml").write_text("a: {z: 4}\n")
+    (tmp_path / "t.txt").write_text("line\n")
+    values = merge_values([tmp_path / "v.yaml", tmp_path / "w.yaml"], set_file=[f"t={tmp_path / 't.txt'}"])
+    assert values == {"a": {"x": 1, "w": 3, "z": 4}, "t": "line\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- a", "cannot unmarshal array into Go value of type map[string]interface {}"),
+        ("a: 1\n---x\nb: 2", "invalid Yaml document separator: x"),
+        ("a: [", "cannot unmarshal yaml document: error converting YAML to JSON: yaml: line 1"),
+    ],
+)
+def test_a_values_file_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "v.yaml").write_text(text)
+    with pytest.raises(HelmError) as found:
+        merge_values([tmp_path / "v.yaml"])
+    assert words in str(found.value)
+
+
+@given(st.lists(st.text('ab=.,[]{}\\01 "', max_size=12), max_size=3))
+def test_any_line_is_taken_or_refused(lines: list[str]) -> None:
+    for kind in ("set", "set_string", "set_json", "set_literal"):
+        with contextlib.suppress(HelmError):
+            assert isinstance(merge_values(**{kind: lines}), dict)
