@@ -21,6 +21,7 @@ class Pace:
     stop: float = 0.3  # a container that was asked to end
     job: float = 0.6  # a container that runs to its end
     back_off: float = 10.0  # the first pause between attempts; doubles up to 5 minutes
+    namespace: float = 1.0  # a namespace that is empty, until it is gone: clients expect to see it terminate
     operator: float = 0.3  # a simulated operator, between two states of its resource
 
 

@@ -80,6 +80,7 @@ class NamespaceDeletion:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._seen: dict[str, float] = {}
 
     def watch(self, queue: Queue) -> None:
         queue.follow("namespaces")
@@ -97,12 +98,18 @@ class NamespaceDeletion:
         if (namespace.get("status") or {}).get("phase") != "Terminating":
             self._context.client.patch_status("namespaces", key[1], {"status": {"phase": "Terminating"}})
             return 0.0
+        uid = namespace["metadata"]["uid"]
+        self._seen.setdefault(uid, self._context.now)
         failure = self._delete_contents(key[1])
         remaining = self._remaining(key[1])
         if remaining or failure:
             self._say(namespace, remaining, failure)
             return 15.0
+        left = self._seen[uid] + self._context.pace.namespace - self._context.now
+        if left > 0:
+            return left
         self._finalize(namespace)
+        del self._seen[uid]
         return None
 
     def _delete_contents(self, namespace: str) -> str:

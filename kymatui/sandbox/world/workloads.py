@@ -25,7 +25,10 @@ def manifest_objects(module: Module, version: str) -> list[Obj]:
     return found
 
 
-class _PlainDumper(yaml.SafeDumper):
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _PlainDumper(_DUMPER):  # type: ignore[misc, unused-ignore]
     """Writes shared parts out each time: a reader of manifests should not meet anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -174,6 +177,8 @@ def manager(module: Module, version: str) -> Obj:
         "selector": {"matchLabels": {"app.kubernetes.io/name": module.manager_name}},
         "template": {"metadata": {"labels": labels(module)}, "spec": pod},
     }
+    if version in module.broken:
+        spec["progressDeadlineSeconds"] = 10
     if module.stateful:
         spec["serviceName"] = f"{module.manager_name}-metrics"
     return {"apiVersion": "apps/v1", "kind": module.manager_kind, "metadata": metadata, "spec": spec}
