@@ -105,6 +105,12 @@ class KubeVersion(_Struct):
     def go_address_string(self) -> str:
         return self._normalizedVersion
 
+    def go_copy(self) -> KubeVersion:
+        """What a deep copy keeps: the exported fields."""
+        made = KubeVersion(self._Version)
+        made._normalizedVersion = ""
+        return made
+
     def go_json(self) -> dict[str, str]:
         return {"Version": self._Version, "Major": self._Major, "Minor": self._Minor}
 

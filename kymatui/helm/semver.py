@@ -31,6 +31,7 @@ class Version(Object):
     __slots__ = ("major", "metadata", "minor", "original", "patch", "prerelease")
     go_type = "*semver.Version"
     go_kind = "ptr"
+    go_fields = ("major", "minor", "patch", "pre", "metadata", "original")
 
     def __init__(
         self, major: int, minor: int, patch: int, prerelease: str = "", metadata: str = "", original: str | None = None
@@ -59,6 +60,14 @@ class Version(Object):
 
     def go_json(self) -> str:
         return str(self)
+
+    def go_copy(self) -> Version:
+        """What a deep copy keeps: nothing, for no field is exported."""
+        return type(self)(0, 0, 0, original="")
+
+    def read_field(self, name: str) -> Any:
+        value = getattr(self, {"pre": "prerelease"}.get(name, name))
+        return Uint64(value) if isinstance(value, int) else value
 
     @property
     def numbers(self) -> tuple[int, int, int]:

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 from kymatui.helm.functions.casting import to_text
 from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.merging import MergeError, merge_into
+from kymatui.helm.functions.merging import DEEPEST, MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
-from kymatui.helm.semver import Version
 
 
 def make_dict(*pairs: Any) -> dict[str, Any]:
@@ -126,8 +125,8 @@ def deep_copy(value: Any) -> Any:
 
 
 def _copied(value: Any, depth: int) -> Any:
-    if depth > 1000:
-        raise FunctionError("deepCopy: the value is nested more than 1000 deep")
+    if depth > DEEPEST:
+        raise FunctionError(f"deepCopy: the value is nested more than {DEEPEST} deep")
     if isinstance(value, TypedMap):
         same = TypedMap(value.go_type, is_nil=value.is_nil)
         same.update({key: _copied(item, depth + 1) for key, item in value.items()})
@@ -138,9 +137,9 @@ def _copied(value: Any, depth: int) -> Any:
         return TypedList(value.go_type, [_copied(item, depth + 1) for item in value], is_nil=value.is_nil)
     if isinstance(value, list):
         return [_copied(item, depth + 1) for item in value]
-    if isinstance(value, Version):
-        return type(value)(0, 0, 0, original="")  # copystructure does not see what is not exported
-    return value  # nothing can change it
+    # what a template cannot change need not be copied; but copystructure leaves out what is not exported
+    copy = getattr(value, "go_copy", None)
+    return copy() if copy else value
 
 
 FUNCTIONS: Final = table(

@@ -156,14 +156,20 @@ def _methods() -> dict[str, Function]:
         method("Nanoseconds", Int64),
         method("Microseconds", lambda duration: Int64(_towards_zero(duration, MICROSECOND))),
         method("Milliseconds", lambda duration: Int64(_towards_zero(duration, MILLISECOND))),
-        method("Seconds", lambda duration: int(duration) / SECOND),
-        method("Minutes", lambda duration: int(duration) / MINUTE),
-        method("Hours", lambda duration: int(duration) / HOUR),
+        method("Seconds", lambda duration: _in_units(duration, SECOND)),
+        method("Minutes", lambda duration: _in_units(duration, MINUTE)),
+        method("Hours", lambda duration: _in_units(duration, HOUR)),
         method("Abs", lambda duration: Duration(min(abs(int(duration)), _LARGEST - 1))),
         method("Round", lambda duration, unit: Duration(round_to(int(duration), int(unit))), "time.Duration"),
         method("Truncate", lambda duration, unit: Duration(truncate_to(int(duration), int(unit))), "time.Duration"),
     )
     return {declared.name: declared for declared in methods}
+
+
+def _in_units(number: int, unit: int) -> float:
+    """Whole units first, then the rest, as Go adds them up."""
+    whole = _towards_zero(number, unit)
+    return float(whole) + float(number - whole * unit) / unit
 
 
 def _towards_zero(number: int, unit: int) -> int:

@@ -12,6 +12,7 @@ from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.types import BYTES, NilPointer, Object, go_type
+from kymatui.helm.yaml.ordering import Fields
 
 _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
@@ -47,7 +48,8 @@ def _plain(value: Any, nil_is_empty: bool, depth: int) -> Any:
     if isinstance(value, dict):
         if not nil_is_empty and is_nil(value):
             return None
-        return {_key_text(key, value): _plain(item, nil_is_empty, depth + 1) for key, item in value.items()}
+        made = Fields if isinstance(value, Fields) else dict
+        return made({_key_text(key, value): _plain(item, nil_is_empty, depth + 1) for key, item in value.items()})
     if isinstance(value, list):
         if not nil_is_empty and is_nil(value):
             return None
@@ -55,7 +57,7 @@ def _plain(value: Any, nil_is_empty: bool, depth: int) -> Any:
             return base64.b64encode(bytes(value)).decode()
         return [_plain(item, nil_is_empty, depth + 1) for item in value]
     if isinstance(value, Object):
-        return _plain(_fields(value), nil_is_empty, depth + 1)
+        return _plain(_yaml_fields(value) if nil_is_empty else _fields(value), nil_is_empty, depth + 1)
     if isinstance(value, (int, float)):
         return value
     if value is None or isinstance(value, NilPointer):
@@ -68,12 +70,21 @@ _AS_IT_IS: Final = frozenset({str, int, bool, float, type(None)})
 
 def _fields(value: Object) -> Any:
     to_json = getattr(value, "go_json", None)
-    if to_json is None:
-        return {name: value.read_field(name) for name in value.go_fields}
     try:
-        return to_json()
+        made = to_json() if to_json else _exported(value)
     except ValueError as error:
         raise JsonError(f"json: error calling MarshalJSON for type {go_type(value)}: {error}") from error
+    return Fields(made) if isinstance(made, dict) else made
+
+
+def _yaml_fields(value: Object) -> Any:
+    """go-yaml writes fields in lower case, and what marshals itself as the text that it makes."""
+    made = _fields(value)
+    return Fields({name.lower(): item for name, item in _exported(value).items()}) if isinstance(made, dict) else made
+
+
+def _exported(value: Object) -> dict[str, Any]:
+    return {name: value.read_field(name) for name in value.go_fields if name[0].isupper()}
 
 
 def _key_text(key: Any, mapping: dict[Any, Any]) -> str:
@@ -113,7 +124,7 @@ class _Writer:
             return
         inner = line + self.indent
         before = "{"
-        for key in sorted_keys(mapping):
+        for key in mapping if isinstance(mapping, Fields) else sorted_keys(mapping):
             self.pieces += [before, inner if self.indent else "", self.text(key), ": " if self.indent else ":"]
             self.write(mapping[key], inner)
             before = ","

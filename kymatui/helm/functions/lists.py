@@ -128,10 +128,18 @@ def slice_list(items: Any, *indices: Any) -> Any:
         return None
     start = cast_integer(indices[0]) if indices else 0
     end = cast_integer(indices[1]) if len(indices) > 1 else len(found)
-    if not 0 <= start <= end <= len(found):
+    if not 0 <= start <= end <= _capacity(found):
         raise Panic("reflect.Value.Slice: slice index out of bounds")
-    part = found[start:end]
+    part = found[start:end] + [None] * (end - max(start, len(found)))
     return TypedList(items.go_type, part) if isinstance(items, TypedList) else part
+
+
+def _capacity(items: list[Any]) -> int:
+    """How far a slice may reach: Go lets it go beyond the end, to nils, where a list from values has room left over.
+
+    Such a list was made one element after the other, its room doubled each time.
+    """
+    return 1 << (len(items) - 1).bit_length() if type(items) is list and len(items) <= 512 else len(items)
 
 
 def chunk(size: int, items: Any) -> TypedList:

@@ -8,7 +8,7 @@ from kymatui.helm.functions.defaults import empty
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.types import FunctionError, kind
 
-_DEEPEST: Final = 1000
+DEEPEST: Final = 300
 
 
 class MergeError(FunctionError):
@@ -20,8 +20,8 @@ def merge_into(target: dict[Any, Any], source: dict[Any, Any], *, overwrite: boo
 
     A map that only the source has is not copied: both hold the same one afterwards.
     """
-    if depth > _DEEPEST:
-        raise FunctionError(f"merge: the maps are nested more than {_DEEPEST} deep")
+    if depth > DEEPEST:
+        raise FunctionError(f"merge: the maps are nested more than {DEEPEST} deep")
     for key in list(source):
         incoming = source[key]
         if incoming is None:

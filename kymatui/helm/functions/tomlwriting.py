@@ -51,7 +51,7 @@ def _is_table_array(value: Any) -> bool:
 
 def _entries(table: Any) -> dict[Any, Any]:
     if isinstance(table, Object):
-        return {name: table.read_field(name) for name in table.go_fields}
+        return {name: table.read_field(name) for name in table.go_fields if name[0].isupper()}
     entries: dict[Any, Any] = table
     if type_kind(key_type(go_type(entries))) != "string":
         raise TomlError("toml: cannot encode a map with non-string key type")

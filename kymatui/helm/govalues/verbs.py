@@ -96,7 +96,7 @@ def format_real(flags: Flags, number: float, bits: int, verb: str, precision: in
     if flags.space and text[0] == "+" and not flags.plus:
         text = " " + text[1:]
     if text[1] in "IN":
-        signed = flags.space or flags.plus or text[0] == "-"
+        signed = flags.space or flags.plus or text[1] == "I"
         return flags.pad_spaces(text if signed else text[1:])
     if flags.sharp and verb != "b":
         text = _with_point(text, verb, precision)

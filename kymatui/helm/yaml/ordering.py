@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cmp_to_key, lru_cache
-from typing import Final
+from typing import Any, Final
 
 _WORD_LIMIT: Final = 64
+
+
+class Fields(dict[str, Any]):
+    """The fields of a struct: a map whose keys stay in their order."""
+
+    __slots__ = ()
+    go_type = "map[string]interface {}"
+    go_kind = "map"
 
 
 def sort_keys(keys: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.text import byte_length, is_valid, to_bytes
 from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.ordering import sort_keys, sort_keys_v3
+from kymatui.helm.yaml.ordering import Fields, sort_keys, sort_keys_v3
 from kymatui.helm.yaml.passing import pass_json, pass_json_key
 from kymatui.helm.yaml.scalars import V2, V3, Dialect, is_multiline, write_scalar
 
@@ -129,7 +129,8 @@ class _Writer:
             if not isinstance(key, str):
                 raise YamlError(f"error marshaling into JSON: json: unsupported type: key {type(key).__name__}")
             names[self.style.pass_key(key)] = key
-        return [(names[name], name) for name in self.style.sort(names)]
+        ordered = names if isinstance(value, Fields) and self.style is _PRETTY else self.style.sort(names)
+        return [(names[name], name) for name in ordered]
 
     def complex_entry(self, key: str, value: Any, indent: int) -> None:
         """A key that is long or has several lines stands behind a question mark."""
