@@ -10,7 +10,7 @@ from kymatui.helm.govalues.quoting import quote
 SPACES: Final = " \t\r\n"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Node:
     """`position` is the offset in characters in the file's text."""
 
@@ -21,7 +21,7 @@ class Node:
         return ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Text(Node):
     value: str
 
@@ -29,7 +29,7 @@ class Text(Node):
         return self.value
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Block(Node):
     """A list of nodes."""
 
@@ -39,19 +39,19 @@ class Block(Node):
         return "".join([node.text() for node in self.nodes])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Dot(Node):
     def text(self) -> str:
         return "."
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Nil(Node):
     def text(self) -> str:
         return "nil"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Bool(Node):
     value: bool
 
@@ -59,7 +59,7 @@ class Bool(Node):
         return "true" if self.value else "false"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Number(Node):
     """A number under every type that can hold it; None where none can."""
 
@@ -73,7 +73,7 @@ class Number(Node):
         return self.source
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class String(Node):
     quoted: str
     value: str
@@ -82,7 +82,7 @@ class String(Node):
         return self.quoted
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Identifier(Node):
     name: str
 
@@ -90,7 +90,7 @@ class Identifier(Node):
         return self.name
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Field(Node):
     names: list[str]
 
@@ -98,7 +98,7 @@ class Field(Node):
         return "".join(["." + name for name in self.names])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Variable(Node):
     """A variable, perhaps with fields: the first name has its dollar sign."""
 
@@ -108,7 +108,7 @@ class Variable(Node):
         return ".".join(self.names)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Chain(Node):
     """Fields of a parenthesized pipeline, or of a function's result."""
 
@@ -120,7 +120,7 @@ class Chain(Node):
         return inner + "".join(["." + name for name in self.names])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Command(Node):
     args: list[Node] = field(default_factory=list)
 
@@ -128,7 +128,7 @@ class Command(Node):
         return " ".join([f"({arg.text()})" if isinstance(arg, Pipe) else arg.text() for arg in self.args])
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Pipe(Node):
     assigns: bool = False
     variables: list[Variable] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Pipe(Node):
         return f"{names} {'=' if self.assigns else ':='} {commands}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Action(Node):
     pipe: Pipe
 
@@ -150,7 +150,7 @@ class Action(Node):
         return "{{" + self.pipe.text() + "}}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Branch(Node):
     """if, with or range."""
 
@@ -164,7 +164,7 @@ class Branch(Node):
         return "{{" + f"{self.word} {self.pipe.text()}" + "}}" + self.body.text() + otherwise + "{{end}}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Call(Node):
     """{{template "name" pipeline}}"""
 
@@ -176,7 +176,7 @@ class Call(Node):
         return "{{template " + quote(self.name) + argument + "}}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class Jump(Node):
     """break or continue."""
 
@@ -186,7 +186,7 @@ class Jump(Node):
         return "{{" + self.word + "}}"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False, match_args=False)
 class End(Node):
     """{{end}} or {{else}}; never part of a tree."""
 
