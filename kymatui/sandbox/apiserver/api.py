@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable, Mapping
 
 from kymatui.sandbox.apiserver.authentication import authenticate, impersonate
@@ -89,8 +88,6 @@ class Api:
         except Exception as error:  # noqa: BLE001 - a server answers 500 and lives on
             _log.exception("%s %s failed", request.method, request.path)
             response = status_response(internal_error(f"{type(error).__name__}: {error}"))
-        if request.user is None:
-            response.headers.append(("Audit-Id", secrets.token_hex(16)))
         return response
 
     def _answer(self, request: Request) -> Response:

@@ -91,7 +91,7 @@ class ApiServer:
         def remove(resource: Resource, stored: Stored) -> None:
             deleter.delete_object(resource, stored, DeleteOptions(), SYSTEM)
 
-        self.definitions = Definitions(self.store, clock, self.catalog, meaning.custom, remove)
+        self.definitions = Definitions(self.store, clock, self.catalog, meaning.custom, remove, self.client)
 
     def bootstrap(self, port: int = 6443) -> None:
         """Creates what every cluster holds."""

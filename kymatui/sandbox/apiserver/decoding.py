@@ -12,6 +12,7 @@ from kymatui.errors import HelmError
 from kymatui.helm.yaml.reading import load_as_json
 from kymatui.sandbox.apiserver.exchange import Request
 from kymatui.sandbox.apiserver.negotiation import YAML, body_type
+from kymatui.sandbox.apiserver.protobuf import PROTOBUF, ProtobufError, decode_protobuf
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
 from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure, invalid
 
@@ -115,11 +116,24 @@ def _whole_numbers(value: Any) -> Any:
     return value
 
 
+def as_json(request: Request) -> bytes:
+    """The body as JSON, whatever it came as; raises StatusError 400, 415."""
+    form = body_type(request)
+    try:
+        if form == PROTOBUF:
+            return msgspec.json.encode(decode_protobuf(request.body))
+        if form == YAML:
+            return msgspec.json.encode(parse_yaml(request.body))
+    except ProtobufError as error:
+        raise bad_request(str(error)) from None
+    except HelmError as error:
+        raise bad_request(f"error converting YAML to JSON: {error}") from None
+    return request.body
+
+
 def decode_body(request: Request, resource: Resource) -> Object:
     """The object of a POST or PUT, with `kind` and `apiVersion` checked; raises StatusError 400, 415, 422."""
-    data = request.body
-    if body_type(request) == YAML:
-        data = msgspec.json.encode(_yaml_body(data))
+    data = as_json(request)
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -131,13 +145,6 @@ def decode_body(request: Request, resource: Resource) -> Object:
         raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", data, binary=True)
     check_type_fields(value)
     return value
-
-
-def _yaml_body(data: bytes) -> Any:
-    try:
-        return parse_yaml(data)
-    except HelmError as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from None
 
 
 def check_type_fields(value: Object) -> None:

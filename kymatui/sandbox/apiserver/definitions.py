@@ -9,6 +9,7 @@ import msgspec
 
 from kymatui.sandbox.apiserver.catalog import Catalog
 from kymatui.sandbox.apiserver.discovery import storage_hash
+from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.apiserver.resources import Object, Resource, Semantics, Subresource
 from kymatui.sandbox.clock import Clock, timestamp
 from kymatui.sandbox.schemas.nodes import Schema
@@ -34,13 +35,20 @@ class Definitions:
     """Follows the stored definitions; what they serve stands in the catalog before a write returns."""
 
     def __init__(
-        self, store: Store, clock: Clock, catalog: Catalog, semantics: CustomSemantics, remove: Remover
+        self,
+        store: Store,
+        clock: Clock,
+        catalog: Catalog,
+        semantics: CustomSemantics,
+        remove: Remover,
+        client: LocalClient,
     ) -> None:
         self._store = store
         self._clock = clock
         self._catalog = catalog
         self._semantics = semantics
         self._remove = remove
+        self._client = client.named("kube-apiserver")
         self._served: dict[str, str] = {}
         store.listen(DEFINITIONS, self._changed)
 
@@ -70,7 +78,7 @@ class Definitions:
                 status, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             )
         if msgspec.json.encode(definition) != before:
-            self._store.put(DEFINITIONS, definition)
+            self._client.update_status(DEFINITIONS, definition)
         self._serve(definition)
         if terminating:
             self._clean_up(definition)
@@ -88,7 +96,7 @@ class Definitions:
             self._set(status, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted")
         elif established != "True":
             self._set(status, "Established", "False", "NotAccepted", "not all names are accepted")
-        storage = next((v["name"] for v in spec["versions"] if v.get("storage")), "")
+        storage = next((v["name"] for v in spec.get("versions") or () if v.get("storage")), "")
         versions: list[str] = status.setdefault("storedVersions", [])
         if storage and storage not in versions:
             versions.append(storage)
@@ -107,7 +115,8 @@ class Definitions:
                 self._settle(stored.name)
 
     def _set(self, status: Object, kind: str, value: str, reason: str, message: str) -> None:
-        conditions: list[Object] = status.setdefault("conditions", [])
+        conditions: list[Object] = status.get("conditions") or []
+        status["conditions"] = conditions
         fresh = {"type": kind, "status": value, "reason": reason, "message": message}
         for known in conditions:
             if known["type"] == kind:
@@ -233,7 +242,7 @@ def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> t
 
 
 def _hash_of(spec: Object) -> str:
-    storage = next((v["name"] for v in spec["versions"] if v.get("storage")), "")
+    storage = next((v["name"] for v in spec.get("versions") or () if v.get("storage")), "")
     return storage_hash(spec["group"], storage, spec["names"]["kind"])
 
 

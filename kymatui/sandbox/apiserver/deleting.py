@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from kymatui.sandbox.apiserver.decoding import SCHEME, go_type_name, parse_json
+from kymatui.sandbox.apiserver.decoding import SCHEME, as_json, go_type_name, parse_json
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.metadata import metadata_of
-from kymatui.sandbox.apiserver.negotiation import YAML, body_type, negotiate
+from kymatui.sandbox.apiserver.negotiation import negotiate
 from kymatui.sandbox.apiserver.options import DeleteOptions, delete_options, list_options
 from kymatui.sandbox.apiserver.reading import Page, Reader, encode
 from kymatui.sandbox.apiserver.resources import Object, Resource
@@ -190,10 +190,8 @@ def read_options(request: Request) -> dict[str, Any] | None:
     """The DeleteOptions of the body; None where there is no body. Raises StatusError 400, 415."""
     if not request.body:
         return None
-    if body_type(request) == YAML:
-        return None
     try:
-        value = parse_json(request.body)
+        value = parse_json(as_json(request))
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(value, dict):

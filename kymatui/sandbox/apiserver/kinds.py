@@ -15,14 +15,20 @@ from kymatui.sandbox.clock import Clock
 from kymatui.sandbox.schemas.constraints import validate_lists, validate_schema
 from kymatui.sandbox.schemas.decoding import DecodeError, decode, empty
 from kymatui.sandbox.schemas.fielderrors import FieldError, causes
-from kymatui.sandbox.schemas.nodes import Schema
+from kymatui.sandbox.schemas.kinds.defaults import default_builtin
+from kymatui.sandbox.schemas.kinds.metadata import NameRule, validate_metadata, validate_metadata_update
+from kymatui.sandbox.schemas.kinds.names import dns_label, dns_old_label, dns_subdomain, path_segment
+from kymatui.sandbox.schemas.nodes import GVK, Schema
 from kymatui.sandbox.schemas.pruning import read_custom
+
+_NAME_RULES: dict[str, NameRule] = {"namespaces": dns_label, "services": dns_old_label}
 
 
 class BuiltinSemantics:
     """One built-in kind."""
 
-    def __init__(self, resource: str, schema: Schema, clock: Clock, *, has_status: bool) -> None:
+    def __init__(self, gvk: GVK, resource: str, schema: Schema, clock: Clock, *, has_status: bool) -> None:
+        self._gvk = gvk
         self._resource = resource
         self._schema = schema
         self._clock = clock
@@ -33,6 +39,7 @@ class BuiltinSemantics:
             decoded, problems = decode(self._schema, obj)
         except DecodeError as error:
             raise DecodingError(str(error)) from None
+        default_builtin(self._gvk, decoded)
         if self._resource == "namespaces":
             _name_label(decoded)
         return decoded, problems
@@ -46,16 +53,24 @@ class BuiltinSemantics:
         prepare_update(self._resource, new, old, subresource, has_status=self._has_status)
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
-        return []
+        namespaced = bool(obj["metadata"].get("namespace"))
+        return causes(validate_metadata(obj, namespaced=namespaced, name_rule=_name_rule(self._resource)))
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
-        return []
+        return causes([*validate_metadata_update(new, old), *validate_metadata_update(new, old)])
 
     def columns(self) -> list[Object]:
         return []
 
     def cells(self, obj: Object, now: float) -> list[Any]:
         return []
+
+
+def _name_rule(resource: str) -> NameRule:
+    """How the objects of a resource may be named."""
+    if resource.endswith(".rbac.authorization.k8s.io"):
+        return path_segment
+    return _NAME_RULES.get(resource, dns_subdomain)
 
 
 def _name_label(namespace: Object) -> None:
@@ -88,11 +103,13 @@ class CustomSemantics:
         prepare_custom_update(new, old, subresource, has_status=self._has_status)
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
-        return causes(self._errors(obj))
+        found = validate_metadata(obj, namespaced=bool(obj["metadata"].get("namespace")))
+        return causes([*found, *self._errors(obj)])
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
-        del old, subresource
-        return causes(self._errors(new))
+        del subresource
+        found = validate_metadata_update(new, old)
+        return causes([*found, *found, *self._errors(new)])
 
     def _errors(self, obj: Object) -> list[FieldError]:
         return [*validate_schema(self._schema, obj), *validate_lists(self._schema, obj)]

@@ -7,7 +7,7 @@ from kymatui.sandbox.apiserver.builtins import builtin_resources
 from kymatui.sandbox.apiserver.catalog import Catalog
 from kymatui.sandbox.apiserver.kinds import BuiltinSemantics, CustomSemantics
 from kymatui.sandbox.apiserver.resources import Object, Resource, Semantics
-from kymatui.sandbox.apiserver.strategies import reset_fields
+from kymatui.sandbox.apiserver.strategies import changed_fields
 from kymatui.sandbox.apiserver.tracking import TrackedOwnership
 from kymatui.sandbox.apply.fieldsets import FieldSet
 from kymatui.sandbox.clock import Clock
@@ -22,7 +22,7 @@ def standard_meaning(clock: Clock) -> Meaning:
     def builtin(group: str, version: str, kind: str, resource: str) -> tuple[Semantics, Schema]:
         schema = builtin_schema((group, version, kind))
         has_status = "status" in schema.properties
-        return BuiltinSemantics(resource, schema, clock, has_status=has_status), schema
+        return BuiltinSemantics((group, version, kind), resource, schema, clock, has_status=has_status), schema
 
     resources = list(builtin_resources(builtin))
     catalogs: list[Catalog] = []
@@ -38,7 +38,7 @@ def standard_meaning(clock: Clock) -> Meaning:
         catalogs.append(catalog)
         return NoDocuments()
 
-    return Meaning(resources, custom_semantics, TrackedOwnership(schema_of, _reset), documents)
+    return Meaning(resources, custom_semantics, TrackedOwnership(schema_of, _changed_fields), documents)
 
 
 def custom_semantics(definition: Object, version: str) -> tuple[Semantics, Schema]:
@@ -49,9 +49,9 @@ def custom_semantics(definition: Object, version: str) -> tuple[Semantics, Schem
     return CustomSemantics(schema, found.get("additionalPrinterColumns") or (), has_status=has_status), schema
 
 
-def _reset(resource: Resource, subresource: str) -> FieldSet:
+def _changed_fields(resource: Resource, subresource: str) -> tuple[FieldSet, FieldSet | None]:
     has_status = "status" in resource.subresources
-    return reset_fields(custom=resource.custom, has_status=has_status, subresource=subresource)
+    return changed_fields(custom=resource.custom, has_status=has_status, subresource=subresource)
 
 
 class NoDocuments:

@@ -87,18 +87,17 @@ def _version_required(resource: Resource, name: str) -> StatusError:
 
 
 def keep_system_fields(new: Object, live: Object) -> None:
-    """What an update cannot change: the server's own fields are those of the stored object."""
+    """What an update cannot change: the server's own fields are those of the stored object.
+
+    Those that validation compares (uid and the fields of deletion) are only filled in.
+    """
     metadata, stored = metadata_of(new), live["metadata"]
-    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name == "uid" and metadata.get("uid"):
-            continue  # another uid is refused by validation
-        if name in ("creationTimestamp",) and metadata.get(name):
-            continue
+    for name in ("creationTimestamp", "generation", "resourceVersion"):
         if name in stored:
             metadata[name] = stored[name]
         else:
             metadata.pop(name, None)
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if not metadata.get(name) and name in stored:
+            metadata[name] = stored[name]
     metadata.pop("selfLink", None)
-    metadata["resourceVersion"] = stored["resourceVersion"]
-    if "generateName" in stored and "generateName" not in metadata:
-        metadata["generateName"] = stored["generateName"]

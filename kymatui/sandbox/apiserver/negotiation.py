@@ -109,11 +109,11 @@ def _pretty(request: Request) -> bool:
 
 
 def body_type(request: Request) -> str:
-    """JSON or YAML, by Content-Type (JSON where there is none); raises StatusError 415."""
+    """JSON, YAML or protobuf, by Content-Type (JSON where there is none); raises StatusError 415."""
     given = request.header("content-type").split(";")[0].strip().lower()
     if given in ("", JSON):
         return JSON
-    if given == YAML:
-        return YAML
+    if given in (YAML, PROTOBUF):
+        return given
     message = f"the body of the request was in an unknown format - accepted media types include: {_LISTED}"
     raise failure(415, "UnsupportedMediaType", message)

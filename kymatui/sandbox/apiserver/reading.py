@@ -139,7 +139,7 @@ class Reader:
         return Page(items, version, token, remaining)
 
     def list_answer(self, request: Request, resource: Resource, page: Page, accepted: Accepted) -> Response:
-        metadata = page.metadata()
+        metadata = page.metadata(always_continue=resource.custom and not accepted.as_kind)
         if accepted.as_kind == "Table":
             objects = [self.object(resource, stored) for stored in page.items]
             table = self._table(request, resource, objects, str(page.version), accepted)
@@ -231,8 +231,11 @@ class Page:
     token: str
     remaining: int
 
-    def metadata(self) -> Object:
+    def metadata(self, *, always_continue: bool = False) -> Object:
+        """ListMeta; lists of custom resources show an empty token, too."""
         found: Object = {"resourceVersion": str(self.version)}
+        if always_continue:
+            found["continue"] = ""
         if self.token:
             found["continue"] = self.token
             if self.remaining:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.sandbox.apiserver.decoding import parse_json
+from kymatui.sandbox.apiserver.decoding import as_json, parse_json
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.negotiation import negotiate
@@ -59,7 +59,7 @@ class Scaling:
     def _wanted(self, request: Request, resource: Resource, current: Object) -> Object:
         if request.method == "PUT":
             try:
-                value = parse_json(request.body)
+                value = parse_json(as_json(request))
             except ValueError as error:
                 raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
             return value if isinstance(value, dict) else {}

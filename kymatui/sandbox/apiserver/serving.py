@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import secrets
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -93,11 +94,7 @@ class Carrier:
         return web.Response(
             status=response.status,
             body=response.body if incoming.method != "HEAD" else b"",
-            headers=[
-                *response.headers,
-                ("Content-Type", response.content_type),
-                ("Cache-Control", "no-cache, private"),
-            ],
+            headers=_headers(response),
         )
 
     async def _misbehave(self, incoming: web.BaseRequest, outcome: Outcome) -> web.StreamResponse | None:
@@ -110,13 +107,10 @@ class Carrier:
         if outcome.response is None:
             return None
         response = outcome.response
-        headers = [*response.headers, ("Content-Type", response.content_type)]
-        return web.Response(status=response.status, body=response.body, headers=headers)
+        return web.Response(status=response.status, body=response.body, headers=_headers(response))
 
     async def _write_stream(self, incoming: web.BaseRequest, response: Response, stream: Stream) -> web.StreamResponse:
-        answer = web.StreamResponse(
-            status=response.status, headers=[*response.headers, ("Content-Type", response.content_type)]
-        )
+        answer = web.StreamResponse(status=response.status, headers=_headers(response))
         answer.enable_chunked_encoding()
         await answer.prepare(incoming)
         writing = _Writing()
@@ -130,6 +124,15 @@ class Carrier:
             stream.stop()
             self._streams.discard(writing)
         return answer
+
+
+def _headers(response: Response) -> list[tuple[str, str]]:
+    return [
+        *response.headers,
+        ("Audit-Id", secrets.token_hex(16)),
+        ("Cache-Control", "no-cache, private"),
+        ("Content-Type", response.content_type),
+    ]
 
 
 class _Writing:

@@ -116,7 +116,7 @@ def method_not_allowed() -> StatusError:
 def invalid(group_kind: str, name: str, causes: Sequence[Mapping[str, Any]]) -> StatusError:
     """422; `causes` as {"reason", "message", "field"}; `group_kind` as "Deployment.apps"."""
     kind, _, group = group_kind.partition(".")
-    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+    texts = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     details = {"name": name, "group": group, "kind": kind, "causes": [dict(cause) for cause in causes]}
     message = f'{group_kind} "{name}" is invalid' + (f": {joined}" if texts else "")

@@ -126,11 +126,11 @@ def _at(obj: Object, path: str) -> Any:
     return value or None
 
 
-def reset_fields(*, custom: bool, has_status: bool, subresource: str) -> FieldSet:
-    """The fields that an endpoint never changes, as managed fields name them."""
+def changed_fields(*, custom: bool, has_status: bool, subresource: str) -> tuple[FieldSet, FieldSet | None]:
+    """The fields that an endpoint never changes, and the only ones it does (None: all others)."""
     if subresource == "status":
-        return frozenset((("f:metadata",),)) if custom else frozenset((("f:spec",),))
-    return frozenset((("f:status",),)) if has_status else EMPTY
+        return (EMPTY, frozenset((("f:status",),))) if custom else (frozenset((("f:spec",),)), None)
+    return (frozenset((("f:status",),)) if has_status else EMPTY), None
 
 
 def prepare_custom_update(new: Object, old: Object, subresource: str, *, has_status: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.sandbox.apiserver.decoding import parse_json
+from kymatui.sandbox.apiserver.decoding import as_json, parse_json
 from kymatui.sandbox.apiserver.deleting import Deleter
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.logs import PodLogs
@@ -183,7 +183,7 @@ def _created() -> Object:
 
 def _body(request: Request) -> Object:
     try:
-        value = parse_json(request.body)
+        value = parse_json(as_json(request))
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     return value if isinstance(value, dict) else {}

@@ -13,16 +13,16 @@ from kymatui.sandbox.schemas.nodes import Schema
 SchemaOf = Callable[[Resource, str], Schema | None]
 """(resource, an apiVersion) -> the schema of its kind there."""
 
-ResetFields = Callable[[Resource, str], FieldSet]
-"""(resource, subresource) -> the fields that this endpoint never changes."""
+Changed = Callable[[Resource, str], tuple[FieldSet, FieldSet | None]]
+"""(resource, subresource) -> the fields that this endpoint never changes, and the only ones it does (None: all)."""
 
 
 class TrackedOwnership:
     """See `semantics.Ownership`."""
 
-    def __init__(self, schema_of: SchemaOf, reset: ResetFields) -> None:
+    def __init__(self, schema_of: SchemaOf, changed: Changed) -> None:
         self._schema_of = schema_of
-        self._reset = reset
+        self._changed = changed
 
     def _tracking(self, resource: Resource, subresource: str) -> Tracking:
         def schema(version: str) -> Schema | None:
@@ -30,14 +30,17 @@ class TrackedOwnership:
 
         def default(obj: Object) -> None:
             decoded, _ = resource.semantics.decode(obj)
-            obj.clear()
-            obj.update(decoded)
+            if decoded is not obj:
+                obj.clear()
+                obj.update(decoded)
 
+        reset, kept = self._changed(resource, subresource)
         return Tracking(
             api_version=resource.api_version,
             schema=schema,
             subresource=subresource,
-            reset=self._reset(resource, subresource),
+            reset=reset,
+            kept=kept,
             default=default,
             empty={"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}},
         )

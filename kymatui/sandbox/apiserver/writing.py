@@ -96,7 +96,7 @@ class Writer:
         _raise_causes(resource, obj, resource.semantics.validate_create(obj))
         if version:
             raise failure(500, "", "resourceVersion should not be set on objects to be created")
-        name = metadata["name"]
+        name = metadata.get("name") or ""
         namespace = metadata.get("namespace") or ""
         existing = self.store.get(resource.full_name, namespace, name)
         if existing is not None:
