@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,11 +19,10 @@ from kymatui.helm.functions.encoding import CorruptInputError, decode_base64
 from kymatui.helm.functions.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes, runes
-from kymatui.helm.govalues.types import FunctionError, Object
+from kymatui.helm.govalues.types import FunctionError, Object, wrap_integer
 from kymatui.helm.language.environment import Environment
 
-_MOST_DAYS: Final = 2_900_000  # datetime ends with the year 9999
-_UNDEFINED_TIME: Final = "error creating certificate: x509: cannot represent time as GeneralizedTime"
+_LONGEST_NAME: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,20 +215,20 @@ def _name(common_name: str) -> x509.Name:
     """Go writes an empty name as none, and takes names that are longer than X.520 says."""
     if not common_name:
         return x509.Name([])
+    if len(common_name) > _LONGEST_NAME:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # cryptography warns, and does it
+            return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
 
 
 def _end(start: datetime, days: int) -> datetime:
-    if not -_MOST_DAYS < days < _MOST_DAYS:
-        raise FunctionError(_UNDEFINED_TIME)
-    try:
-        end = start + timedelta(days=days)
-    except OverflowError as error:
-        raise FunctionError(_UNDEFINED_TIME) from error
-    if end < start:
+    """A span of Go's holds 292 years and wraps around behind them."""
+    nanoseconds = wrap_integer(days * 86_400_000_000_000)
+    if nanoseconds < 0:
         # cryptography does not make what never was valid; Go does
         raise FunctionError("error creating certificate: the certificate would end before it begins")
-    return end
+    return start + timedelta(microseconds=nanoseconds // 1000)
 
 
 def _extensions(
@@ -246,10 +246,16 @@ def _extensions(
     if identifier:
         extensions.append((x509.AuthorityKeyIdentifier(identifier, None, None), False))
     names: list[x509.GeneralName] = [x509.DNSName(host) for host in wanted.hosts]
-    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in wanted.addresses]
+    names += [x509.IPAddress(_address(address)) for address in wanted.addresses]
     if names:
         extensions.append((x509.SubjectAlternativeName(names), not wanted.name))
     return extensions
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An IPv4 address that is written as an IPv6 one is an IPv4 address."""
+    address = ipaddress.ip_address(text)
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
 
 
 def _key_usage(authority: bool) -> x509.KeyUsage:

@@ -144,6 +144,18 @@ def test_a_certificate_for_a_key_that_is_given(kind: str) -> None:
     assert load_pem_private_key(key.encode(), None).public_key() == cert.public_key()
 
 
+def test_a_certificate_may_have_a_long_name_or_none_and_live_as_long_as_go_counts() -> None:
+    long, _ = certificate('genSelfSignedCertWithKey (repeat 80 "n") nil nil 9000 (genPrivateKey "ecdsa")')
+    none, _ = certificate('genSelfSignedCertWithKey "" (list "::ffff:1.2.3.4") nil 99999999 (genPrivateKey "ecdsa")')
+    assert (long.not_valid_after_utc - long.not_valid_before_utc).days == 9000
+    assert none.subject == x509.Name([])
+    names = none.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert names.critical  # it says all that there is about whose it is
+    assert [str(address) for address in names.value.get_values_for_type(x509.IPAddress)] == ["1.2.3.4"]
+    assert none.not_valid_after_utc.year < 2300
+    assert "end before it begins" in failure('genCA "x" -1')
+
+
 def test_a_custom_certificate_is_passed_on() -> None:
     result = render(
         '{{ $c := genCAWithKey "x" 1 (genPrivateKey "ecdsa") }}'
