@@ -1,0 +1,270 @@
+"""The client on the embedded API server; with KYMATUI_TEST_KUBECONFIG on any other, to hold the two together."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.client import Client, PatchType, Write
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.projections import MetadataOnly
+from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.reviews import Reviews
+from kymatui.adapters.kube.stores import Store
+from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.watching import PARTIAL_LIST, Subject, Watch
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import FeedState
+from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnauthorizedError
+from tests.adapters.clusters import eventually
+
+pytestmark = pytest.mark.xdist_group("kube-client")
+DRY = Write(dry_run=True)
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[str]:
+    if given := os.environ.get("KYMATUI_TEST_KUBECONFIG"):
+        yield given
+        return
+    from kymatui.sandbox.process import start_sandbox
+
+    with start_sandbox(empty=True) as running:
+        yield str(running.kubeconfig)
+
+
+@pytest.fixture
+def client(kubeconfig: str) -> Client:
+    return Client(Transport(connect(kubeconfig)))
+
+
+@pytest.fixture
+def namespace(client: Client) -> Iterator[str]:
+    name = f"kube-client-{uuid.uuid4().hex[:8]}"
+    namespaces = client.resource(GroupVersionKind("", "v1", "Namespace"))
+    client.create(namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield name
+    client.delete(namespaces, name)
+
+
+@pytest.fixture
+def config_maps(client: Client) -> Resource:
+    return client.resource(GroupVersionKind("", "v1", "ConfigMap"))
+
+
+def config_map(name: str, namespace: str, **data: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "labels": {"app": "it"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def test_objects_are_created_read_replaced_and_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+    made = client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    assert client.get(config_maps, "a", namespace)["data"] == {"x": "1"}
+    assert client.update(config_maps, {**made, "data": {"x": "2"}})["data"] == {"x": "2"}
+    with pytest.raises(ConflictError) as caught:
+        client.update(config_maps, {**made, "data": {"x": "3"}})
+    assert caught.value.reason == "Conflict"
+    client.delete(config_maps, "a", namespace)
+    with pytest.raises(NotFoundError):
+        client.get(config_maps, "a", namespace)
+
+
+def test_what_is_there_already_is_a_conflict(client: Client, namespace: str, config_maps: Resource) -> None:
+    client.create(config_maps, config_map("a", namespace), namespace)
+    with pytest.raises(ConflictError) as caught:
+        client.create(config_maps, config_map("a", namespace), namespace)
+    assert caught.value.reason == "AlreadyExists"
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [
+        (PatchType.MERGE, {"data": {"x": None, "y": "2"}}),
+        (PatchType.STRATEGIC, {"data": {"x": None, "y": "2"}}),
+        (PatchType.JSON, [{"op": "remove", "path": "/data/x"}, {"op": "add", "path": "/data/y", "value": "2"}]),
+    ],
+)
+def test_patches_change_a_part(
+    client: Client, namespace: str, config_maps: Resource, kind: PatchType, patch: Any
+) -> None:
+    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    assert client.patch(config_maps, "a", patch, kind, namespace)["data"] == {"y": "2"}
+
+
+def test_apply_owns_its_fields_and_takes_others_only_by_force(
+    client: Client, namespace: str, config_maps: Resource
+) -> None:
+    client.apply(config_maps, config_map("a", namespace, x="1"), how=Write(manager="other"))
+    with pytest.raises(ConflictError) as caught:
+        client.apply(config_maps, config_map("a", namespace, x="2"))
+    (cause,) = caught.value.body["details"]["causes"]
+    assert cause["field"] == ".data.x"
+    assert "other" in cause["message"]
+    assert client.apply(config_maps, config_map("a", namespace, x="2"), how=Write(force=True))["data"] == {"x": "2"}
+    managers = {entry["manager"] for entry in client.get(config_maps, "a", namespace)["metadata"]["managedFields"]}
+    assert "kymatui" in managers
+
+
+def test_a_dry_run_leaves_nothing(client: Client, namespace: str, config_maps: Resource) -> None:
+    assert client.apply(config_maps, config_map("a", namespace, x="1"), how=DRY)["data"] == {"x": "1"}
+    with pytest.raises(NotFoundError):
+        client.get(config_maps, "a", namespace)
+    client.create(config_maps, config_map("b", namespace), namespace)
+    client.delete(config_maps, "b", namespace, dry_run=True)
+    assert client.get(config_maps, "b", namespace)
+
+
+def test_unknown_fields_are_refused(client: Client, namespace: str, config_maps: Resource) -> None:
+    with pytest.raises(InvalidError, match="unknown field"):
+        client.create(config_maps, {**config_map("a", namespace), "dta": {}}, namespace)
+
+
+def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+    made = client.create(config_maps, config_map("a", namespace), namespace)
+    with pytest.raises(ConflictError):
+        client.delete(config_maps, "a", namespace, uid="00000000-0000-0000-0000-000000000000")
+    with pytest.raises(ConflictError):
+        client.delete(config_maps, "a", namespace, resource_version="1")
+    client.delete(config_maps, "a", namespace, uid=made["metadata"]["uid"])
+
+
+def test_an_object_that_is_held_is_answered_with_itself(client: Client, namespace: str, config_maps: Resource) -> None:
+    body = config_map("held", namespace)
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    client.create(config_maps, body, namespace)
+    answer = client.delete(config_maps, "held", namespace, propagation="Foreground")
+    assert answer["metadata"]["deletionTimestamp"]
+    client.patch(config_maps, "held", {"metadata": {"finalizers": None}}, PatchType.MERGE, namespace)
+
+
+def test_lists_come_in_pages(client: Client, namespace: str, config_maps: Resource) -> None:
+    for name in "abcde":
+        client.create(config_maps, config_map(name, namespace), namespace)
+    pages = list(client.pages(config_maps, namespace, labels="app=it", limit=2))
+    assert [len(page.items) for page in pages] == [2, 2, 1]
+    assert len({page.resource_version for page in pages}) == 1
+    whole = client.list(config_maps, namespace, labels="app=it", limit=2)
+    assert [item["metadata"]["name"] for item in whole.items] == list("abcde")
+    assert {item["kind"] for item in whole.items} == {"ConfigMap"}
+    assert client.list(config_maps, namespace, fields="metadata.name=b").items[0]["metadata"]["name"] == "b"
+
+
+def test_what_is_not_projected_is_not_there(client: Client, namespace: str, config_maps: Resource) -> None:
+    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    (found,) = client.list(config_maps, namespace, labels="app=it", decode=MetadataOnly).items
+    assert "data" not in found
+    assert found["metadata"]["labels"] == {"app": "it"}
+    (partial,) = next(client.pages(config_maps, namespace, labels="app=it", accept=PARTIAL_LIST)).items
+    assert "data" not in partial
+
+
+def test_everything_that_is_chosen_is_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+    for name in "ab":
+        client.create(config_maps, config_map(name, namespace), namespace)
+    client.delete_collection(config_maps, namespace, labels="app=it")
+    assert client.list(config_maps, namespace, labels="app=it").items == []
+
+
+def test_tables_have_a_row_an_object(client: Client, namespace: str, config_maps: Resource) -> None:
+    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    found = client.table(config_maps, namespace, labels="app=it")
+    assert found["kind"] == "Table"
+    assert [row["object"]["metadata"]["name"] for row in found["rows"]] == ["a"]
+
+
+def test_parts_of_objects_are_read_and_written(client: Client, namespace: str) -> None:
+    deployments = client.resource(GroupVersionKind("apps", "v1", "Deployment"))
+    labels = {"app": "d"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": namespace},
+        "spec": spec,
+    }
+    client.apply(deployments, body)
+    patch = {"spec": {"replicas": 1}}
+    scale = client.patch(deployments, "d", patch, PatchType.MERGE, namespace, subresource="scale")
+    assert scale["kind"] == "Scale"
+    assert client.get(deployments, "d", namespace, subresource="scale")["spec"]["replicas"] == 1
+
+
+def test_logs_of_a_pod_that_is_not_there(client: Client, namespace: str) -> None:
+    with pytest.raises(NotFoundError):
+        client.logs(namespace, "gone")
+
+
+def test_kinds_and_names_are_found(client: Client) -> None:
+    assert client.discovery.is_served(GroupVersionKind("apps", "v1", "Deployment"))
+    assert not client.discovery.is_served(GroupVersionKind("apps", "v1beta9", "Deployment"))
+    assert [client.discovery.find_name(word).kind for word in ("po", "deploy", "deployments.apps", "Pod")] == [  # type: ignore[union-attr]
+        "Pod",
+        "Deployment",
+        "Deployment",
+        "Pod",
+    ]
+    with pytest.raises(NotFoundError, match=r"does not serve Thing\.v1\.example\.com"):
+        client.resource(GroupVersionKind("example.com", "v1", "Thing"))
+    found = client.discovery.find_kind("apps", "Deployment", ("v9", "v1"))
+    assert found is not None
+    assert found.version == "v1"
+    assert "scale" in found.subresources
+
+
+def test_rights_are_asked_once_a_namespace(client: Client, namespace: str) -> None:
+    reviews = Reviews(client.transport)
+    assert reviews.allowed("list", "configmaps", namespace=namespace)
+    asked = client.transport.counts["POST"]
+    assert reviews.allowed("delete", "secrets", namespace=namespace)
+    assert reviews.allowed("get", "pods/log", namespace=namespace)
+    assert client.transport.counts["POST"] == asked
+    assert reviews.allowed("list", "nodes")
+
+
+def test_the_version_is_told(client: Client) -> None:
+    assert client.version()["gitVersion"].startswith("v")
+
+
+def test_a_wrong_token_is_refused(kubeconfig: str) -> None:
+    from kymatui.adapters.kube.connections import Connection
+    from kymatui.adapters.kube.credentials import Credentials, bearer
+
+    found = connect(kubeconfig)
+    wrong = Connection(found.key, "c", "", "ann", found.endpoint, Credentials(lambda: bearer("wrong")))
+    with pytest.raises(UnauthorizedError, match="'ann'"):
+        Client(Transport(wrong)).list(Resource("", "v1", "Node", "nodes", False))
+
+
+def test_impersonation_is_honoured(kubeconfig: str) -> None:
+    from kymatui.adapters.kube.connections import Connection
+    from kymatui.adapters.kube.credentials import Credential, Credentials
+
+    found = connect(kubeconfig)
+    mine = found.credentials.present()
+    other = Credential(
+        (*mine.headers, ("Impersonate-User", "jane"), ("Impersonate-Group", "readers")), mine.certificate
+    )
+    transport = Transport(Connection(found.key, "c", "", "", found.endpoint, Credentials(lambda: other)))
+    assert not Reviews(transport).allowed("delete", "nodes")
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["list in the watch", "list, then watch"])
+def test_watches_follow_what_happens(client: Client, namespace: str, config_maps: Resource, streams: bool) -> None:
+    client.streams_lists = streams
+    client.create(config_maps, config_map("a", namespace), namespace)
+    store = Store(lambda: None)
+    watch = Watch(client, Subject(config_maps), store)
+    watch.start()
+    eventually(lambda: store.feed.state is FeedState.LIVE, 20)
+    assert (namespace, "a") in store.keys()  # noqa: SIM118 (a store is no mapping)
+    client.create(config_maps, config_map("b", namespace), namespace)
+    eventually(lambda: (namespace, "b") in store.keys())  # noqa: SIM118
+    client.delete(config_maps, "a", namespace)
+    eventually(lambda: (namespace, "a") not in store.keys())  # noqa: SIM118
+    watch.stop()
+    watch.join(5)
