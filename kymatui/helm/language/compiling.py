@@ -391,14 +391,10 @@ class _Compiler:
 
     def fields(self, value: Value, node: Node, names: list[str], args: list[Node], final: Value | None) -> Value:
         """`.a.b.c`, the last with the arguments of the command if it has any."""
-        steps = names if len(args) <= 1 and final is None else names[:-1]
-        for name in steps:
-            receiver = value.code
-            otherwise = f"F({receiver}, {name!r}, {value.container})"
-            step = self.store(f"{receiver}.get({name!r}) if {receiver}.__class__ is dict else {otherwise}", name)
-            value = Value(step, container=receiver)
-        if len(steps) == len(names):
-            return value
+        if len(args) <= 1 and final is None:
+            return Value(self.store(f"CHAIN({value.code}, {value.container}, {tuple(names)!r})"))
+        for name in names[:-1]:
+            value = Value(self.store(f"F({value.code}, {name!r}, {value.container})"), container=value.code)
         return self.method(value, node, names[-1], args[1:], final)
 
     def method(self, value: Value, node: Node, name: str, args: list[Node], final: Value | None) -> Value:

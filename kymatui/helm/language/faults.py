@@ -30,6 +30,15 @@ class EvalError(Exception):
     """Something in an expression cannot be evaluated; the text is what Go has after "at <…>: "."""
 
 
+class MethodError(Exception):
+    """A method that was called as a field fails; errors name the method."""
+
+    def __init__(self, method: str, cause: FunctionError) -> None:
+        super().__init__(method)
+        self.method = method
+        self.cause = cause
+
+
 class WrappedError(FunctionError):
     """An error that says something in front of another's text (Go's %w). The text is put together when it is read."""
 

@@ -21,7 +21,7 @@ from kymatui.helm.govalues.types import (
     TypedMap,
     go_type,
 )
-from kymatui.helm.language.faults import EvalError, ExecError
+from kymatui.helm.language.faults import EvalError, ExecError, MethodError
 from kymatui.helm.language.zeros import typed, zero
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ CHUNK: Final = 4096
 
 CONCRETE: Final = object()
 """Stands for the container of a value that was not taken out of anything."""
+
+
+VALUES: Final = "common.Values"
+"""The type of .Values and of dot: to templates a map[string]interface {} under another name."""
 
 
 class Spender(Protocol):
@@ -49,6 +53,17 @@ def static_type(container: Any, value: Any) -> str:
     return go_type(value) if value is not None else ANY
 
 
+def fields(value: Any, container: Any, names: tuple[str, ...]) -> Any:
+    """`.a.b.c` of a value."""
+    for name in names:
+        cls = value.__class__
+        if cls is dict or (cls is TypedMap and value.go_type == VALUES):
+            container, value = value, value.get(name)
+        else:
+            container, value = value, field(value, name, container)
+    return value
+
+
 def field(value: Any, name: str, container: Any) -> Any:
     """`.name` of a value: a method, a field, an entry of a map."""
     if value is INVALID:
@@ -58,7 +73,10 @@ def field(value: Any, name: str, container: Any) -> Any:
     methods = getattr(value.__class__, "go_methods", None)
     if methods and (method := methods.get(name)) is not None:
         check_count(method, 0, 0)
-        return method.call(value)
+        try:
+            return method.call(value)
+        except FunctionError as error:
+            raise MethodError(name, error) from None
     if isinstance(value, dict):
         if value.__class__ is dict or assignable("string", key_type(go_type(value))):
             return value[name] if name in value else zero(elem_type(go_type(value)))
@@ -257,6 +275,8 @@ def fault(template: Failing, error: Exception) -> NoReturn:
         raise ExecError(where + str(error)) from None
     if isinstance(error, UnboundLocalError):
         raise ExecError(f"{where}undefined variable: {node.text().partition('.')[0]}") from None
+    if isinstance(error, MethodError):
+        called, error = error.method, error.cause
     if called and isinstance(error, FunctionError):
         raise ExecError(f"{where}error calling {called}: ", error) from None
     # {{template}} adds nothing to the error of the template that it runs.
@@ -267,9 +287,10 @@ NAMES: Final[dict[str, Any]] = {
     "C": CONCRETE,
     "INVALID": INVALID,
     "EVAL": EvalError,
-    "FAULTS": (FunctionError, EvalError, UnboundLocalError),
+    "FAULTS": (FunctionError, EvalError, MethodError, UnboundLocalError),
     "FAULT": fault,
     "F": field,
+    "CHAIN": fields,
     "METHOD": find_method,
     "ARGUMENT": method_argument,
     "CALL": call_method,
