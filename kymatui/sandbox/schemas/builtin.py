@@ -119,10 +119,12 @@ def _patching(where: str) -> tuple[str, tuple[str, ...]]:
     return keys.split(",")[0], strategy
 
 
-def _emptiness(where: str, schema: Schema, *, is_required: bool) -> Literal["drop", "keep", "show"]:
+def _emptiness(where: str, schema: Schema, *, is_required: bool) -> Literal["drop", "keep", "show", "null"]:
     if where in fieldfacts.KEPT_COLLECTIONS or where in fieldfacts.PLAIN_STRUCTS or where in fieldfacts.PLAIN_TIMES:
         return "show"
-    if where in fieldfacts.KEPT_POINTERS or where in fieldfacts.SHOWN or is_required:
+    if where in fieldfacts.KEPT_POINTERS:
+        return "null"
+    if where in fieldfacts.SHOWN or is_required:
         return "show"
     if where.endswith(".metadata") and schema.go_type == "v1.ObjectMeta":
         return "show"

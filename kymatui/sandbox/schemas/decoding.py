@@ -106,13 +106,15 @@ def _shown(schema: Schema) -> tuple[tuple[str, Schema], ...]:
     found: tuple[tuple[str, Schema], ...] | None = schema.compiled.get("shown")
     if found is None:
         skipped = ("kind", "apiVersion") if "metadata" in schema.properties else ()
-        found = tuple((n, c) for n, c in schema.properties.items() if c.zero == "show" and n not in skipped)
+        found = tuple((n, c) for n, c in schema.properties.items() if c.zero in ("show", "null") and n not in skipped)
         schema.compiled["shown"] = found
     return found
 
 
 def empty(schema: Schema) -> Any:
     """What Go's encoder shows for a field that was never set and is not left out."""
+    if schema.zero == "null":
+        return None
     if schema.type == "string" and not schema.format:
         return ""
     if schema.type == "integer" or schema.int_or_string:
@@ -121,9 +123,7 @@ def empty(schema: Schema) -> Any:
         return False
     if schema.format == "quantity":
         return "0"
-    if schema.properties and schema.go_type != "v1.LabelSelector":
-        return {name: empty(known) for name, known in _shown(schema)}
-    return {} if schema.go_type == "v1.LabelSelector" else None
+    return {name: empty(known) for name, known in _shown(schema)} if schema.properties else None
 
 
 def _value(run: _Run, schema: Schema, value: Any, where: str, at: _GoPath) -> Any:

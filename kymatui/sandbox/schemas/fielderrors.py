@@ -57,7 +57,17 @@ def go_value(value: Any) -> str:
         return go_float(value)
     if isinstance(value, int):
         return str(value)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return json.dumps(_ordered(value), separators=(",", ":"), ensure_ascii=False)
+
+
+def _ordered(value: Any) -> Any:
+    """Maps of texts in the order of their keys, structs as they come."""
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_map = all(isinstance(item, str) for item in value.values()) and not {"apiVersion", "key"} & value.keys()
+    return {name: _ordered(value[name]) for name in (sorted(value) if is_map else value)}
 
 
 _ESCAPES = {

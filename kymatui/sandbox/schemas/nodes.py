@@ -36,7 +36,8 @@ class Schema:
 
     `type` is "" where anything goes. `additional` is the schema of a map's values. `go_type` is how the decoder of a
     built-in kind names the type ("int32", "v1.Container", "[]uint8"); "" in custom resources. `zero` says what an
-    encoder does with a value that is empty: "drop" it, "keep" it, or "show" it even where it was not given.
+    encoder does with a value that is empty: "drop" it, "keep" it, "show" it even where it was not given, or show
+    "null" there.
     """
 
     type: str = ""
@@ -60,7 +61,7 @@ class Schema:
     constraints: Object = field(default_factory=dict)
     go_type: str = ""
     format: str = ""
-    zero: Literal["drop", "keep", "show"] = "drop"
+    zero: Literal["drop", "keep", "show", "null"] = "drop"
     # filled in by the compilers of the packages beside this one
     compiled: dict[str, Any] = field(default_factory=dict)
 
