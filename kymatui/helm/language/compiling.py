@@ -313,7 +313,8 @@ class _Compiler:
         self.current = pipe
         value: Value | None = None
         for command in pipe.commands:
-            value = replace(self.command(command, value), pipelined=True, container="C")
+            given = self.command(command, value)
+            value = Value(given.code, given.cls, pipelined=True, addressable=given.addressable)
         result = value or Value("INVALID")
         if declares:
             for variable in pipe.variables:

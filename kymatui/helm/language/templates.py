@@ -227,6 +227,7 @@ class Layers(Mapping[str, Function]):
 
     def __init__(self, tables: tuple[Mapping[str, Function], ...]) -> None:
         self.tables = tables
+        self.known = frozenset(name for table in tables for name in table)
 
     def __getitem__(self, name: str) -> Function:
         for table in self.tables:
@@ -235,13 +236,13 @@ class Layers(Mapping[str, Function]):
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
-        return any(name in table for table in self.tables)
+        return name in self.known
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(name for table in self.tables for name in table))
+        return iter(self.known)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self.known)
 
 
 class TemplateSet:
