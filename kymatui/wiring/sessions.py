@@ -18,6 +18,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.options import SessionOptions
@@ -102,6 +103,7 @@ class CatalogSession:
 
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""
+        relax_collector()
         self._on_change = on_change
         self._feeds.expect(fixed.feed for fixed in FIXED)
         self._thread.start()
