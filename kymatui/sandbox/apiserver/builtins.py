@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from kymatui.sandbox.apiserver.discovery import storage_hash
 from kymatui.sandbox.apiserver.resources import Resource, Semantics, Subresource
@@ -114,8 +115,13 @@ _SHOWS_DELETED = frozenset(
     )
 )
 
-SemanticsOf = Callable[[str, str, str, str], tuple[Semantics, Schema]]
-"""(group, version, kind, resource in full) -> what its objects mean, and their schema."""
+
+class SemanticsOf(Protocol):
+    """What the objects of a kind mean, and their schema; `resource` in full."""
+
+    def __call__(
+        self, group: str, version: str, kind: str, resource: str, *, namespaced: bool
+    ) -> tuple[Semantics, Schema]: ...
 
 
 def builtin_resources(semantics: SemanticsOf) -> Iterator[Resource]:
@@ -129,7 +135,7 @@ def _resource(cells: list[str], semantics: SemanticsOf) -> Resource:
     group = "" if group == "core" else group
     full = f"{name}.{group}" if group else name
     stored = not verbs or "list" in verbs
-    meaning, schema = semantics(group, version, kind, full)
+    meaning, schema = semantics(group, version, kind, full, namespaced=scope == "N")
     return Resource(
         group=group,
         version=version,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
+from kymatui.sandbox.apiserver.columns import CustomColumns, age_column, age_of, name_column
 from kymatui.sandbox.apiserver.resources import Cause, DecodingError, Object
 from kymatui.sandbox.apiserver.strategies import (
     prepare_create,
@@ -16,18 +18,19 @@ from kymatui.sandbox.schemas.constraints import validate_lists, validate_schema
 from kymatui.sandbox.schemas.decoding import DecodeError, decode, empty
 from kymatui.sandbox.schemas.fielderrors import FieldError, causes
 from kymatui.sandbox.schemas.kinds.defaults import default_builtin
-from kymatui.sandbox.schemas.kinds.metadata import NameRule, validate_metadata, validate_metadata_update
-from kymatui.sandbox.schemas.kinds.names import dns_label, dns_old_label, dns_subdomain, path_segment
+from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update
+from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_custom_metadata, validate_update
 from kymatui.sandbox.schemas.nodes import GVK, Schema
 from kymatui.sandbox.schemas.pruning import read_custom
-
-_NAME_RULES: dict[str, NameRule] = {"namespaces": dns_label, "services": dns_old_label}
 
 
 class BuiltinSemantics:
     """One built-in kind."""
 
-    def __init__(self, gvk: GVK, resource: str, schema: Schema, clock: Clock, *, has_status: bool) -> None:
+    def __init__(
+        self, gvk: GVK, resource: str, schema: Schema, clock: Clock, *, namespaced: bool, has_status: bool
+    ) -> None:
+        self._namespaced = namespaced
         self._gvk = gvk
         self._resource = resource
         self._schema = schema
@@ -42,6 +45,8 @@ class BuiltinSemantics:
         default_builtin(self._gvk, decoded)
         if self._resource == "namespaces":
             _name_label(decoded)
+        elif self._resource == "secrets":
+            _take_texts(decoded)
         return decoded, problems
 
     def prepare_create(self, obj: Object) -> None:
@@ -53,24 +58,20 @@ class BuiltinSemantics:
         prepare_update(self._resource, new, old, subresource, has_status=self._has_status)
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
-        namespaced = bool(obj["metadata"].get("namespace"))
-        return causes(validate_metadata(obj, namespaced=namespaced, name_rule=_name_rule(self._resource)))
+        group, _, kind = self._gvk
+        return causes(validate_create(group, kind, obj, namespaced=self._namespaced))
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
-        return causes([*validate_metadata_update(new, old), *validate_metadata_update(new, old)])
+        group, _, kind = self._gvk
+        # the generic step and the kind's own look at metadata both
+        found = [*validate_metadata_update(new, old), *validate_update(group, kind, new, old, subresource)]
+        return causes(found)
 
     def columns(self) -> list[Object]:
-        return []
+        return [name_column(), age_column()]
 
     def cells(self, obj: Object, now: float) -> list[Any]:
-        return []
-
-
-def _name_rule(resource: str) -> NameRule:
-    """How the objects of a resource may be named."""
-    if resource.endswith(".rbac.authorization.k8s.io"):
-        return path_segment
-    return _NAME_RULES.get(resource, dns_subdomain)
+        return [obj["metadata"]["name"], age_of(obj["metadata"].get("creationTimestamp"), now)]
 
 
 def _name_label(namespace: Object) -> None:
@@ -80,12 +81,21 @@ def _name_label(namespace: Object) -> None:
         metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
 
 
+def _take_texts(secret: Object) -> None:
+    """stringData is a way in alone: its values are data."""
+    texts: dict[str, str] = secret.pop("stringData", None) or {}
+    if texts:
+        data = secret.setdefault("data", {})
+        data.update({name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
+
+
 class CustomSemantics:
     """One version of a definition."""
 
-    def __init__(self, schema: Schema, columns: Sequence[Object], *, has_status: bool) -> None:
+    def __init__(self, schema: Schema, columns: Sequence[Object], *, namespaced: bool, has_status: bool) -> None:
+        self._namespaced = namespaced
         self._schema = schema
-        self._columns = columns
+        self._columns = CustomColumns(columns)
         self._has_status = has_status
 
     def decode(self, obj: Object) -> tuple[Object, list[str]]:
@@ -103,19 +113,19 @@ class CustomSemantics:
         prepare_custom_update(new, old, subresource, has_status=self._has_status)
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
-        found = validate_metadata(obj, namespaced=bool(obj["metadata"].get("namespace")))
+        found = validate_custom_metadata(obj, None, namespaced=self._namespaced)
         return causes([*found, *self._errors(obj)])
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
         del subresource
-        found = validate_metadata_update(new, old)
+        found = validate_custom_metadata(new, old, namespaced=self._namespaced)
         return causes([*found, *found, *self._errors(new)])
 
     def _errors(self, obj: Object) -> list[FieldError]:
         return [*validate_schema(self._schema, obj), *validate_lists(self._schema, obj)]
 
     def columns(self) -> list[Object]:
-        return []
+        return self._columns.definitions()
 
     def cells(self, obj: Object, now: float) -> list[Any]:
-        return []
+        return self._columns.cells(obj, now)

@@ -19,10 +19,12 @@ from kymatui.sandbox.schemas.structural import crd_schema
 def standard_meaning(clock: Clock) -> Meaning:
     """Kinds as a real API server v1.36 has them."""
 
-    def builtin(group: str, version: str, kind: str, resource: str) -> tuple[Semantics, Schema]:
+    def builtin(group: str, version: str, kind: str, resource: str, *, namespaced: bool) -> tuple[Semantics, Schema]:
         schema = builtin_schema((group, version, kind))
         has_status = "status" in schema.properties
-        return BuiltinSemantics((group, version, kind), resource, schema, clock, has_status=has_status), schema
+        return BuiltinSemantics(
+            (group, version, kind), resource, schema, clock, namespaced=namespaced, has_status=has_status
+        ), schema
 
     resources = list(builtin_resources(builtin))
     catalogs: list[Catalog] = []
@@ -46,7 +48,9 @@ def custom_semantics(definition: Object, version: str) -> tuple[Semantics, Schem
     found = next(given for given in definition["spec"]["versions"] if given["name"] == version)
     schema = crd_schema((found.get("schema") or {}).get("openAPIV3Schema"))
     has_status = (found.get("subresources") or {}).get("status") is not None
-    return CustomSemantics(schema, found.get("additionalPrinterColumns") or (), has_status=has_status), schema
+    namespaced = definition["spec"]["scope"] == "Namespaced"
+    columns = found.get("additionalPrinterColumns") or ()
+    return CustomSemantics(schema, columns, namespaced=namespaced, has_status=has_status), schema
 
 
 def _changed_fields(resource: Resource, subresource: str) -> tuple[FieldSet, FieldSet | None]:

@@ -52,10 +52,23 @@ def prepare_create(resource: str, obj: Object, *, has_status: bool, empty_status
         metadata["generation"] = 1
     if has_status and resource not in _KEEPS_STATUS:
         obj["status"] = _first_status(resource, obj, empty_status, now)
+    if resource == "jobs.batch" and not (obj.get("spec") or {}).get("manualSelector"):
+        _select_by_uid(obj)
     if resource == "namespaces":
         finalizers: list[str] = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
             finalizers.append("kubernetes")
+
+
+def _select_by_uid(job: Object) -> None:
+    """A job's pods are found by labels that no other job has."""
+    metadata, spec = job["metadata"], job["spec"]
+    labels: dict[str, str] = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
+    for prefix in ("batch.kubernetes.io/", ""):
+        labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
+        labels.setdefault(f"{prefix}job-name", metadata["name"])
+    selector: dict[str, Any] = spec.setdefault("selector", {})
+    selector.setdefault("matchLabels", {}).setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
 
 
 def _first_status(resource: str, obj: Object, empty_status: Any, now: float) -> Any:

@@ -8,6 +8,7 @@ from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
 from kymatui.sandbox.apiserver.statuses import StatusError, failure
 from kymatui.sandbox.apply.fieldsets import FieldSet
 from kymatui.sandbox.apply.updating import ApplyConflictError, ApplyFailedError, Tracking, apply_object, track_update
+from kymatui.sandbox.schemas.decoding import decode
 from kymatui.sandbox.schemas.nodes import Schema
 
 SchemaOf = Callable[[Resource, str], Schema | None]
@@ -23,6 +24,7 @@ class TrackedOwnership:
     def __init__(self, schema_of: SchemaOf, changed: Changed) -> None:
         self._schema_of = schema_of
         self._changed = changed
+        self._empties: dict[str, Object] = {}
 
     def _tracking(self, resource: Resource, subresource: str) -> Tracking:
         def schema(version: str) -> Schema | None:
@@ -42,8 +44,19 @@ class TrackedOwnership:
             reset=reset,
             kept=kept,
             default=default,
-            empty={"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}},
+            empty=self._empty(resource),
         )
+
+    def _empty(self, resource: Resource) -> Object:
+        """A new object as the encoder shows it: with the structs that are always there."""
+        if resource.custom:
+            return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
+        known = self._empties.get(resource.api_version + resource.kind)
+        if known is None:
+            bare: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
+            known, _ = decode(resource.schema, bare)
+            self._empties[resource.api_version + resource.kind] = known
+        return known
 
     def created(self, resource: Resource, obj: Object, manager: str, now: float) -> None:
         track_update(self._tracking(resource, ""), None, obj, manager, now)

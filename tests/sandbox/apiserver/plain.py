@@ -88,14 +88,21 @@ class NoDocuments:
         return None
 
 
-def plain_semantics(*words: object) -> tuple[Semantics, Schema]:
-    del words
+def plain_semantics(
+    group: str, version: str, kind: str, resource: str, *, namespaced: bool
+) -> tuple[Semantics, Schema]:
+    del group, version, kind, resource, namespaced
+    return PlainSemantics(), ANY
+
+
+def plain_custom(definition: Object, version: str) -> tuple[Semantics, Schema]:
+    del definition, version
     return PlainSemantics(), ANY
 
 
 def plain_server(*, bootstrapped: bool = True) -> ApiServer:
     """A server on a clock that stands still."""
-    meaning = Meaning(list(builtin_resources(plain_semantics)), plain_semantics, NoOwnership(), NoDocuments)
+    meaning = Meaning(list(builtin_resources(plain_semantics)), plain_custom, NoOwnership(), NoDocuments)
     server = ApiServer(ManualClock(), meaning, admin_token=ADMIN_TOKEN, viewer_token=VIEWER_TOKEN)
     if bootstrapped:
         server.bootstrap()

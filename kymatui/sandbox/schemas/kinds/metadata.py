@@ -13,7 +13,7 @@ Errors = list[FieldError]
 NameRule = Callable[[str], list[str]]
 MOST_ANNOTATIONS = 256 * 1024
 IMMUTABLE = "field is immutable"
-_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io")
 _FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _PRIVATE = ("", "v1", "Event")
 
