@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import threading
@@ -279,6 +280,30 @@ def silent() -> Iterator[str]:
 def test_a_server_that_never_answers_is_given_up(silent: str) -> None:
     with pytest.raises(UnreachableError, match="did not answer GET"):
         transport(silent).send(Request("GET", "/x", timeout=(1.0, 0.1)))
+
+
+@pytest.fixture
+def crowded() -> Iterator[str]:
+    """An address that listens, and whose queue of connections is full."""
+    with contextlib.ExitStack() as open_sockets:
+        listener = open_sockets.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = open_sockets.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_what_never_lets_one_in_is_said_with_the_time_that_it_took(crowded: str) -> None:
+    with pytest.raises(UnreachableError, match=r"takes no connection \(tried for 0\.\d s\)"):
+        transport(f"http://{crowded}").send(Request("GET", "/x", timeout=(0.2, 30.0)))
+
+
+def test_a_handshake_that_never_ends_is_said_with_the_time_that_it_took(silent: str) -> None:
+    with pytest.raises(UnreachableError, match=r"did not answer GET /x within 0\.\d s"):
+        transport(silent.replace("http://", "https://")).send(Request("GET", "/x", timeout=(0.2, 30.0)))
 
 
 def test_waiting_can_be_stopped(silent: str) -> None:

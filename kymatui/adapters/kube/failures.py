@@ -218,6 +218,9 @@ def unreachable(asked: Asked, error: BaseException, patience: str) -> Unreachabl
     if is_one(socket.gaierror, http.NameResolutionError):
         said = f"the name of {host} cannot be resolved"
         return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
+    if is_one(http.ConnectTimeoutError):
+        said = f"{host} takes no connection (tried for {patience})"
+        return UnreachableError(said, hint="is the cluster up, and the network (VPN, firewall)?")
     if is_one(TimeoutError, http.ReadTimeoutError):
         said = f"{host} did not answer {asked} within {patience}"
         return UnreachableError(said, hint="is the network (VPN, firewall) up?")

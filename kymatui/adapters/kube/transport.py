@@ -187,7 +187,8 @@ class Transport:
                 failure = self._failure(response, asked)
             except UnreachableError as error:
                 resets += 1
-                if not _broke_off(error) or request.method not in _READS or resets > _RESETS:
+                again = _broke_off(error) and request.method in _READS and not stream  # watches come back by themselves
+                if not again or resets > _RESETS:
                     raise
                 self._pause(0.1 * resets, cancel)
                 continue
@@ -215,6 +216,7 @@ class Transport:
 
         pool = self._pool_for(credential.certificate)
         self.counts[request.method] += 1
+        began = time.monotonic()
 
         def exchange() -> BaseHTTPResponse:
             return pool.request(
@@ -231,7 +233,8 @@ class Transport:
         try:
             return run_abandonable(exchange, cancel) if cancel is not None else exchange()
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise failures.unreachable(asked, error, f"{request.timeout[1]:.0f} s") from error
+            # To connect and to answer have limits of their own: what is said is how long it really took.
+            raise failures.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
 
     def _failure(self, response: BaseHTTPResponse, asked: failures.Asked) -> ClusterError:
         import urllib3.exceptions as http
@@ -290,6 +293,10 @@ class Transport:
             self._sleep(seconds)
         elif cancel.wait(seconds):
             raise CancelledError("stopped while waiting for the server")
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.0f} s" if duration >= 1 else f"{duration:.1f} s"
 
 
 def _stop_if(cancel: threading.Event | None) -> None:
