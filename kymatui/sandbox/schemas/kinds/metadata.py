@@ -18,8 +18,10 @@ _FIXED = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", 
 _PRIVATE = ("", "v1", "Event")
 
 
-def validate_metadata(obj: Object, *, namespaced: bool, name_rule: NameRule = dns_subdomain) -> Errors:
-    """Of a new object."""
+def validate_metadata(
+    obj: Object, *, namespaced: bool, name_rule: NameRule = dns_subdomain, custom: bool = False
+) -> Errors:
+    """Of a new object. Finalizers of custom resources may have names without a domain."""
     metadata: Object = obj["metadata"]
     errors: Errors = []
     prefix = metadata.get("generateName") or ""
@@ -35,20 +37,20 @@ def validate_metadata(obj: Object, *, namespaced: bool, name_rule: NameRule = dn
         errors.append(required("metadata.namespace"))
     if (metadata.get("generation") or 0) < 0:
         errors.append(wrong("metadata.generation", metadata["generation"], "must be greater than or equal to 0"))
-    errors += _validate_shared(metadata)
+    errors += _validate_shared(metadata, custom=custom)
     return errors
 
 
-def _validate_shared(metadata: Object) -> Errors:
+def _validate_shared(metadata: Object, *, custom: bool) -> Errors:
     return [
         *validate_labels(metadata.get("labels"), "metadata.labels"),
         *validate_annotations(metadata.get("annotations"), "metadata.annotations"),
         *_validate_owners(metadata.get("ownerReferences")),
-        *_validate_finalizers(metadata.get("finalizers")),
+        *_validate_finalizers(metadata.get("finalizers"), custom=custom),
     ]
 
 
-def validate_metadata_update(new: Object, old: Object) -> Errors:
+def validate_metadata_update(new: Object, old: Object, *, custom: bool = False) -> Errors:
     """Of a changed object."""
     metadata, stored = new["metadata"], old["metadata"]
     errors: Errors = []
@@ -64,7 +66,7 @@ def validate_metadata_update(new: Object, old: Object) -> Errors:
     generation = metadata.get("generation") or 0
     if generation < (stored.get("generation") or 0):
         errors.append(wrong("metadata.generation", generation, "must not be decremented"))
-    return errors + _validate_shared(metadata)
+    return errors + _validate_shared(metadata, custom=custom)
 
 
 def validate_labels(labels: Any, field: str) -> Errors:
@@ -110,14 +112,14 @@ def _validate_owners(owners: Any) -> Errors:
     return errors
 
 
-def _validate_finalizers(finalizers: Any) -> Errors:
+def _validate_finalizers(finalizers: Any, *, custom: bool) -> Errors:
     field = "metadata.finalizers"
     errors: Errors = []
     names: list[str] = finalizers or []
     for name in names:
         errors += [wrong(field, name, problem) for problem in qualified_name(name)]
     for index, name in enumerate(names):
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not qualified_name(name):
+        if not custom and "/" not in name and name not in _STANDARD_FINALIZERS and not qualified_name(name):
             text = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(wrong(f"{field}[{index}]", name, text))
     if "orphan" in names and "foregroundDeletion" in names:

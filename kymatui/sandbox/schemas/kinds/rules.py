@@ -111,5 +111,5 @@ def validate_update(group: str, kind: str, new: Object, old: Object, subresource
 def validate_custom_metadata(obj: Object, old: Object | None, *, namespaced: bool) -> Errors:
     """Metadata of custom resources."""
     if old is not None:
-        return validate_metadata_update(obj, old)
-    return validate_metadata(obj, namespaced=namespaced, name_rule=dns_subdomain)
+        return validate_metadata_update(obj, old, custom=True)
+    return validate_metadata(obj, namespaced=namespaced, name_rule=dns_subdomain, custom=True)
