@@ -54,6 +54,12 @@ class Cluster:
             await self._carrier.stop()
 
     @property
+    def controllers(self) -> Controllers:
+        if self._controllers is None:
+            raise RuntimeError(f"cluster {self.name} is not started")
+        return self._controllers
+
+    @property
     def server(self) -> ApiServer:
         if self._server is None:
             raise RuntimeError(f"cluster {self.name} is not started")

@@ -13,8 +13,12 @@ from pathlib import Path
 from kymatui.errors import ConfigurationError
 from kymatui.sandbox.apiserver.certificates import make_serving_certificate
 from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.meanings import standard_meaning
 from kymatui.sandbox.cluster import Cluster, stop_all
 from kymatui.sandbox.process import follow_parent
+from kymatui.sandbox.registry.server import Registry
+from kymatui.sandbox.world.populating import World, populate
+from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
 
 _GC_THRESHOLDS = (50_000, 50, 100)
 """Most of what lives is reachable for good: the collector need not look at it after every few hundred requests."""
@@ -46,27 +50,44 @@ async def _serve(wanted: Wanted) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
-    async with _started(wanted) as clusters:
+    async with _started(wanted) as (clusters, registry):
         endpoints = [cluster.endpoint for cluster in clusters]
-        write_private(wanted.kubeconfig, kubeconfig_text(endpoints))
+        write_private(wanted.kubeconfig, kubeconfig_text(endpoints, registry.address))
         print("ready", flush=True)
         await stopped.wait()
 
 
 @contextlib.asynccontextmanager
-async def _started(wanted: Wanted) -> AsyncIterator[list[Cluster]]:
-    from kymatui.sandbox.apiserver.meanings import standard_meaning
-
+async def _started(wanted: Wanted) -> AsyncIterator[tuple[list[Cluster], Registry]]:
     certificate = make_serving_certificate()
+    registry = Registry()
+    world: World | None = None
     clusters: list[Cluster] = []
     try:
         for offset, name in enumerate(wanted.clusters):
             cluster = Cluster(name, certificate, standard_meaning, wanted.viewer_token)
             await _start(cluster, wanted.port + offset if wanted.port else 0)
             clusters.append(cluster)
-        yield clusters
+        await registry.start()
+        if not wanted.empty:
+            world = _populate(clusters, registry)
+        yield clusters, registry
     finally:
+        if world is not None:
+            world.stop()
         await stop_all(clusters)
+        await registry.stop()
+
+
+def _populate(clusters: Sequence[Cluster], registry: Registry) -> World:
+    """The sample world: the first cluster is the control plane, the others are its runtimes."""
+    control, *runtimes = clusters
+    if not runtimes:
+        return populate(control.controllers, registry)
+    found = {
+        cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
+    }
+    return populate_remote(control.controllers, found, registry)
 
 
 async def _start(cluster: Cluster, port: int) -> None:

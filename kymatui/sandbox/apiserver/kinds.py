@@ -6,7 +6,6 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-from kymatui.sandbox.apiserver.columns import CustomColumns, age_column, age_of, name_column
 from kymatui.sandbox.apiserver.resources import Cause, DecodingError, Object
 from kymatui.sandbox.apiserver.strategies import (
     prepare_create,
@@ -22,6 +21,8 @@ from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update
 from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_custom_metadata, validate_update
 from kymatui.sandbox.schemas.nodes import GVK, Schema
 from kymatui.sandbox.schemas.pruning import read_custom
+from kymatui.sandbox.tables.builtin import builtin_cells, builtin_columns
+from kymatui.sandbox.tables.custom import custom_cells, custom_columns
 
 
 class BuiltinSemantics:
@@ -68,10 +69,10 @@ class BuiltinSemantics:
         return causes(found)
 
     def columns(self) -> list[Object]:
-        return [name_column(), age_column()]
+        return builtin_columns(self._gvk)
 
     def cells(self, obj: Object, now: float) -> list[Any]:
-        return [obj["metadata"]["name"], age_of(obj["metadata"].get("creationTimestamp"), now)]
+        return builtin_cells(self._gvk, obj, now)
 
 
 def _name_label(namespace: Object) -> None:
@@ -95,7 +96,7 @@ class CustomSemantics:
     def __init__(self, schema: Schema, columns: Sequence[Object], *, namespaced: bool, has_status: bool) -> None:
         self._namespaced = namespaced
         self._schema = schema
-        self._columns = CustomColumns(columns)
+        self._columns = columns
         self._has_status = has_status
 
     def decode(self, obj: Object) -> tuple[Object, list[str]]:
@@ -125,7 +126,7 @@ class CustomSemantics:
         return [*validate_schema(self._schema, obj), *validate_lists(self._schema, obj)]
 
     def columns(self) -> list[Object]:
-        return self._columns.definitions()
+        return custom_columns(self._columns)
 
     def cells(self, obj: Object, now: float) -> list[Any]:
-        return self._columns.cells(obj, now)
+        return custom_cells(self._columns, obj, now)

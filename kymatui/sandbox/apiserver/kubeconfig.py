@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -24,9 +25,12 @@ class Endpoint:
     token: str
 
 
-def kubeconfig_text(endpoints: Sequence[Endpoint]) -> str:
-    """The first endpoint is the current context."""
-    document = {
+EXTENSION = "kymatui.io/sandbox"
+
+
+def kubeconfig_text(endpoints: Sequence[Endpoint], registry: str = "") -> str:
+    """The first endpoint is the current context; `registry` is told in an extension that other tools pass over."""
+    document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [
@@ -46,6 +50,8 @@ def kubeconfig_text(endpoints: Sequence[Endpoint]) -> str:
         ],
         "current-context": endpoints[0].name,
     }
+    if registry:
+        document["extensions"] = [{"name": EXTENSION, "extension": {"registry": registry}}]
     return yaml.safe_dump(document, sort_keys=False)
 
 
