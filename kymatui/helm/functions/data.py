@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.functions.declaring import declare, hold_value, table
 from kymatui.helm.functions.jsonreading import (
     JsonSyntaxError,
     decode_json,
@@ -145,6 +145,7 @@ def to_toml(value: Any) -> str:
     """The error's text where the value has no TOML."""
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
+    hold_value(value, "toToml: the text")
     try:
         return encode_toml(value)
     except TomlError as error:

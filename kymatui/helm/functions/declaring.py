@@ -19,7 +19,7 @@ _SHORT: Final[Mapping[str, str]] = {
     "certificate": "sprig.certificate",
 }
 
-TEXT_LIMIT: Final = 64_000_000
+TEXT_LIMIT: Final = 16_000_000
 """Characters that one call of a function may make."""
 
 LIST_LIMIT: Final = 2_000_000
@@ -44,6 +44,19 @@ def hold_text(length: int, what: str) -> None:
     """Refuses what would make a text longer than TEXT_LIMIT."""
     if length > TEXT_LIMIT:
         raise FunctionError(f"{what} would be {length} characters long, the limit is {TEXT_LIMIT}")
+
+
+def hold_value(value: Any, what: str) -> None:
+    """Refuses a value that would have more than LIST_LIMIT parts, were all that it shares written out."""
+    left = LIST_LIMIT
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (list, dict)):
+            left -= len(part)
+            if left < 0:
+                raise FunctionError(f"{what} would have more than {LIST_LIMIT} parts, which is the limit")
+            waiting += part.values() if isinstance(part, dict) else part
 
 
 def hold_list(length: int, what: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kymatui.helm.functions.casting import to_text
-from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.merging import DEEPEST, MergeError, merge_into
+from kymatui.helm.functions.declaring import declare, hold_value, table
+from kymatui.helm.functions.merging import MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
+
+_DEEPEST: Final = 300
 
 
 def make_dict(*pairs: Any) -> dict[str, Any]:
@@ -121,12 +123,13 @@ def deep_copy(value: Any) -> Any:
     """copystructure's copy: maps and lists all the way down."""
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
+    hold_value(value, "deepCopy: the copy")
     return _copied(value, 0)
 
 
 def _copied(value: Any, depth: int) -> Any:
-    if depth > DEEPEST:
-        raise FunctionError(f"deepCopy: the value is nested more than {DEEPEST} deep")
+    if depth > _DEEPEST:
+        raise FunctionError(f"deepCopy: the value is nested more than {_DEEPEST} deep")
     if isinstance(value, TypedMap):
         same = TypedMap(value.go_type, is_nil=value.is_nil)
         same.update({key: _copied(item, depth + 1) for key, item in value.items()})

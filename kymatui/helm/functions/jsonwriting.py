@@ -7,11 +7,12 @@ import math
 import re
 from typing import Any, Final
 
+from kymatui.helm.functions.declaring import TEXT_LIMIT
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
-from kymatui.helm.govalues.types import BYTES, NilPointer, Object, go_type
+from kymatui.helm.govalues.types import BYTES, FunctionError, NilPointer, Object, go_type
 from kymatui.helm.yaml.ordering import Fields
 
 _DEEPEST: Final = 400
@@ -35,34 +36,52 @@ def plain_value(value: Any, *, nil_is_empty: bool = False) -> Any:
     nil_is_empty: a nil map or list is an empty one, as go-yaml has it, and not null.
     """
     try:
-        return _plain(value, nil_is_empty, 0)
+        return _Unfolding(nil_is_empty).plain(value, 0)
     except RecursionError as error:
         raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}") from error
 
 
-def _plain(value: Any, nil_is_empty: bool, depth: int) -> Any:
-    if type(value) in _AS_IT_IS:
-        return value
-    if depth > _DEEPEST:
-        raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}")
-    if isinstance(value, dict):
-        if not nil_is_empty and is_nil(value):
+class _Unfolding:
+    """Writes out what is shared: what a value holds a thousand times it says a thousand times, up to a limit."""
+
+    __slots__ = ("left", "nil_is_empty")
+
+    def __init__(self, nil_is_empty: bool) -> None:
+        self.left = TEXT_LIMIT
+        self.nil_is_empty = nil_is_empty
+
+    def plain(self, value: Any, depth: int) -> Any:
+        self.left -= len(value) + 8 if isinstance(value, str) else 8
+        if self.left < 0:
+            raise FunctionError(f"the value would be more than {TEXT_LIMIT} characters long, which is the limit")
+        if type(value) in _AS_IT_IS:
+            return value
+        if depth > _DEEPEST:
+            raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}")
+        if isinstance(value, dict):
+            return self.plain_map(value, depth)
+        if isinstance(value, list):
+            return self.plain_list(value, depth)
+        if isinstance(value, Object):
+            return self.plain(_yaml_fields(value) if self.nil_is_empty else _fields(value), depth + 1)
+        if isinstance(value, (int, float)):
+            return value
+        if isinstance(value, NilPointer):
+            return None
+        raise JsonError(f"json: unsupported type: {go_type(value)}")
+
+    def plain_map(self, value: dict[Any, Any], depth: int) -> Any:
+        if not self.nil_is_empty and is_nil(value):
             return None
         made = Fields if isinstance(value, Fields) else dict
-        return made({_key_text(key, value): _plain(item, nil_is_empty, depth + 1) for key, item in value.items()})
-    if isinstance(value, list):
-        if not nil_is_empty and is_nil(value):
+        return made({_key_text(key, value): self.plain(item, depth + 1) for key, item in value.items()})
+
+    def plain_list(self, value: list[Any], depth: int) -> Any:
+        if not self.nil_is_empty and is_nil(value):
             return None
         if go_type(value) == BYTES:
             return base64.b64encode(bytes(value)).decode()
-        return [_plain(item, nil_is_empty, depth + 1) for item in value]
-    if isinstance(value, Object):
-        return _plain(_yaml_fields(value) if nil_is_empty else _fields(value), nil_is_empty, depth + 1)
-    if isinstance(value, (int, float)):
-        return value
-    if value is None or isinstance(value, NilPointer):
-        return None
-    raise JsonError(f"json: unsupported type: {go_type(value)}")
+        return [self.plain(item, depth + 1) for item in value]
 
 
 _AS_IT_IS: Final = frozenset({str, int, bool, float, type(None)})

@@ -84,8 +84,22 @@ def test_errors(expression: str, text: str) -> None:
 
 def test_a_map_within_itself_is_refused_where_it_would_be_followed() -> None:
     cycle = '$d := dict }}{{ $_ := set $d "d" $d }}{{ '
-    assert failure(cycle + "deepCopy $d") == "deepCopy: the value is nested more than 300 deep"
+    assert failure(cycle + "deepCopy $d") == "deepCopy: the copy would have more than 2000000 parts, which is the limit"
     assert failure(cycle + 'mustMerge $d (dict "d" $d)') == "merge: the maps are nested more than 300 deep"
     assert evaluate(cycle + "toJson $d") == ""
     assert evaluate(cycle + "toYaml $d") == ""
     assert "encountered a cycle" in failure(cycle + "mustToJson $d")
+
+
+@pytest.mark.parametrize(
+    "use", ["toJson $x", "toYaml $x", "toYamlPretty $x", "toPrettyJson $x", 'toToml (dict "x" $x)', "deepCopy $x"]
+)
+def test_what_is_shared_is_not_written_out_without_bound(use: str) -> None:
+    doubling = "$x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}{{ "
+    assert "limit" in failure(doubling + use)
+
+
+def test_a_merge_does_not_walk_what_is_shared_without_end() -> None:
+    doubling = '$x := dict "k" 1 }}{{ range until 60 }}{{ $x = dict "a" $x "b" $x }}{{ end }}{{ '
+    twin = doubling.replace("$x", "$y")
+    assert "which is the limit" in failure(doubling + twin + "mustMerge $x $y")
