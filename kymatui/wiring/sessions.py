@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import (
-    ConfigurationError,
     ForbiddenError,
     KymatuiError,
     NotFoundError,
     ServerError,
-    UnauthorizedError,
-    UnreachableError,
+    ThrottledError,
 )
 from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.feeds import Feeds
@@ -146,15 +144,15 @@ class CatalogSession:
     def wait_complete(self, timeout: float) -> bool:
         """Waits until every kind has been listed or refused; False where that took too long.
 
-        Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin.
+        Raises what keeps the server from being asked at all: no connection, refused credentials, a broken plugin, a
+        login page; at once where waiting does not help, else when the time is over.
         """
         deadline = time.monotonic() + timeout
         with self._state:
             while not self._complete():
-                failure = self._failure
-                if isinstance(failure, ConfigurationError | UnauthorizedError | UnreachableError):
-                    raise failure
                 left = deadline - time.monotonic()
+                if self._failure is not None and (left <= 0 or not _passes(self._failure)):
+                    raise self._failure
                 if left <= 0 or self._closed.is_set():
                     return False
                 self._state.wait(left)
@@ -325,6 +323,11 @@ class CatalogSession:
                 "conditions": [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]
             }
         return made
+
+
+def _passes(failure: KymatuiError) -> bool:
+    """Whether a failure may be over in a moment: a server that is busy, or in trouble."""
+    return isinstance(failure, ThrottledError) or (isinstance(failure, ServerError) and failure.status >= 500)
 
 
 class _Same:

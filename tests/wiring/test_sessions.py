@@ -18,6 +18,7 @@ from kymatui.errors import (
     ForbiddenError,
     KymatuiError,
     NotFoundError,
+    ServerError,
     UnauthorizedError,
     UnreachableError,
 )
@@ -221,6 +222,23 @@ def test_refused_credentials_are_said_and_it_recovers_by_itself(tmp_path: Path) 
         session.retry()
         eventually(lambda: state(session, KYMAS) is FeedState.LIVE)
         eventually(lambda: session.failure is None)
+
+
+def test_a_login_page_is_said_at_once_and_a_server_in_trouble_when_the_time_is_over(tmp_path: Path) -> None:
+    cluster = kyma_cluster()
+
+    def page(exchange: Exchange) -> bool:
+        exchange.answer(200, b"<html>log in</html>", {"Content-Type": "text/html"})
+        return True
+
+    cluster.before = page
+    with session_on(cluster, tmp_path, wait=False) as session, pytest.raises(ServerError, match="as a Kubernetes"):
+        session.wait_complete(60)
+    with (
+        session_on(refuse_all(500), tmp_path, wait=False) as session,
+        pytest.raises(ServerError, match="InternalError"),
+    ):
+        session.wait_complete(0.3)
 
 
 def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def unreachable(asked: Asked, error: BaseException, patience: str) -> Unreachabl
     if is_one(socket.gaierror, http.NameResolutionError):
         said = f"the name of {host} cannot be resolved"
         return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
-    if is_one(http.ConnectTimeoutError):
+    if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):  # the latter is one of the former
         said = f"{host} takes no connection (tried for {patience})"
         return UnreachableError(said, hint="is the cluster up, and the network (VPN, firewall)?")
     if is_one(TimeoutError, http.ReadTimeoutError):
