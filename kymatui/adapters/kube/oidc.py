@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,14 @@ def provider_token(user: Entry) -> tuple[str, float | None]:
     if after != before:
         _write_back(user, after)
     token = str(after["id-token"])
-    return token, jwt_expiry(token)
+    ends = jwt_expiry(token)
+    if ends is not None and ends <= time.time():  # the official client goes on with it where the issuer refuses
+        raise ConfigurationError(
+            f"the OIDC token of the user {user.name!r} in {user.file} has expired, and its issuer "
+            f"{settings.get('idp-issuer-url')} gave no other",
+            hint="log in again",
+        )
+    return token, ends
 
 
 def _refreshed(user: Entry, settings: Mapping[str, Any]) -> dict[str, Any]:
