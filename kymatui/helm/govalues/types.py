@@ -170,7 +170,7 @@ class TypedList(list[Any]):
         self.is_nil = is_nil
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.go_type, list(self)))
+        return (type(self), (self.go_type, list(self)), (None, {"is_nil": self.is_nil}))
 
 
 class TypedMap(dict[Any, Any]):
@@ -188,7 +188,7 @@ class TypedMap(dict[Any, Any]):
         self.is_nil = is_nil
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.go_type, dict(self)))
+        return (type(self), (self.go_type, dict(self)), (None, {"is_nil": self.is_nil}))
 
 
 class Object:
