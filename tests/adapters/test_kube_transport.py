@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import ssl
 import threading
@@ -11,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 
 from kymatui import __version__
 from kymatui.adapters.kube.client import Client, PatchType, Write
 from kymatui.adapters.kube.connections import Connection
 from kymatui.adapters.kube.credentials import Credential, Credentials, bearer
 from kymatui.adapters.kube.endpoints import Endpoint
-from kymatui.adapters.kube.failures import Asked, answered
+from kymatui.adapters.kube.failures import Asked, answered, unreachable
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.reviews import Reviews
 from kymatui.adapters.kube.transport import Request, Transport
@@ -330,6 +332,12 @@ def test_nobody_listens() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(UnreachableError, match=f"nothing listens at http://127.0.0.1:{port}"):
         transport(f"http://127.0.0.1:{port}").send(GET)
+
+
+def test_a_network_that_leads_nowhere_is_said_in_the_words_of_the_system() -> None:
+    error = urllib3.exceptions.NewConnectionError(None, "Failed to establish a new connection")  # type: ignore[arg-type]
+    error.__cause__ = OSError(errno.ENETUNREACH, "Network is unreachable")
+    assert "Network is unreachable" in str(unreachable(Asked("GET", "/x", "https://far"), error, "0.1 s"))
 
 
 def test_a_name_that_nobody_knows() -> None:
