@@ -24,8 +24,8 @@ _COLUMNS: dict[str, str] = {
     "Pod": "Ready Status Restarts Age IP::1 Node::1 Nominated_Node::1 Readiness_Gates::1",
     "Node": "Status Roles Age Version Internal-IP::1 External-IP::1 OS-Image::1 Kernel-Version::1 Container-Runtime::1",
     "PersistentVolumeClaim": "Status Volume Capacity Access_Modes StorageClass VolumeAttributesClass Age VolumeMode::1",
-    "PersistentVolume": "Capacity Access_Modes Reclaim_Policy Status Claim StorageClass VolumeAttributesClass Reason Age "
-    "VolumeMode::1",
+    "PersistentVolume": "Capacity Access_Modes Reclaim_Policy Status Claim StorageClass VolumeAttributesClass Reason "
+    "Age VolumeMode::1",
     "Deployment": "Ready Up-to-date Available Age Containers::1 Images::1 Selector::1",
     "ReplicaSet": "Desired:integer Current:integer Ready:integer Age Containers::1 Images::1 Selector::1",
     "StatefulSet": "Ready Age Containers::1 Images::1",

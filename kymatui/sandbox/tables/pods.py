@@ -35,8 +35,12 @@ def _gates(gates: list[Object], status: Object) -> str:
 
 
 def _last_restart(statuses: list[Object]) -> str | None:
-    ends = [((found.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for found in statuses]
-    return max((end for end in ends if seconds_of(end) is not None), default=None)
+    ends: list[str] = []
+    for found in statuses:
+        end = ((found.get("lastState") or {}).get("terminated") or {}).get("finishedAt")
+        if isinstance(end, str) and seconds_of(end) is not None:
+            ends.append(end)
+    return max(ends, default=None)
 
 
 def _reason(obj: Object, statuses: list[Object]) -> str:

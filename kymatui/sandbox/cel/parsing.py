@@ -1,0 +1,291 @@
+"""CEL expressions become Python closures over an environment of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kymatui.sandbox.cel.functions import FUNCTIONS, METHODS, compute, contained, index, select
+from kymatui.sandbox.cel.lexing import CelSyntaxError, Token, string_value, tokens
+from kymatui.sandbox.cel.macros import MACROS, has
+from kymatui.sandbox.cel.values import CelError, equal, truth
+
+Environment = dict[str, Any]
+Evaluate = Callable[[Environment], Any]
+_DEEPEST = 200
+
+
+def compile_expression(text: str, names: frozenset[str]) -> Evaluate:
+    """What evaluates the expression; `names` are the variables there are. Raises `CelSyntaxError`."""
+    parser = _Parser(tokens(text), names)
+    evaluate = parser.expression()
+    parser.expect("end", "")
+    return evaluate
+
+
+class _Parser:
+    def __init__(self, found: list[Token], names: frozenset[str]) -> None:
+        self._tokens = found
+        self._at = 0
+        self._names = [names]
+        self._depth = 0
+        self.fields: dict[int, tuple[Evaluate, str]] = {}
+        self.simple: dict[int, str] = {}
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> Token:
+        token = self._token
+        self._at += 1
+        return token
+
+    def _take(self, *texts: str) -> str:
+        """The operator that stands here, if it is one of these."""
+        token = self._token
+        if token.kind == "op" and token.text in texts:
+            self._at += 1
+            return token.text
+        return ""
+
+    def expect(self, kind: str, text: str) -> Token:
+        token = self._token
+        if token.kind != kind or (text and token.text != text):
+            shown = token.text or "<EOF>"
+            raise CelSyntaxError(f"Syntax error: mismatched input '{shown}' (column {token.at + 1})")
+        return self._next()
+
+    # -- operators
+
+    def expression(self) -> Evaluate:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CelSyntaxError("expression recursion limit exceeded")
+        condition = self._either()
+        if self._take("?"):
+            yes = self._either()
+            self.expect("op", ":")
+            no = self.expression()
+            self._depth -= 1
+            return lambda env: yes(env) if truth(condition(env)) else no(env)
+        self._depth -= 1
+        return condition
+
+    def _either(self) -> Evaluate:
+        left = self._both()
+        while self._take("||"):
+            left = _logical(left, self._both(), stops_at=True)
+        return left
+
+    def _both(self) -> Evaluate:
+        left = self._relation()
+        while self._take("&&"):
+            left = _logical(left, self._relation(), stops_at=False)
+        return left
+
+    def _relation(self) -> Evaluate:
+        left = self._sum()
+        while True:
+            if self._token.kind == "name" and self._token.text == "in":
+                self._next()
+                left = _pair(left, self._sum(), contained)
+                continue
+            operator = self._take("==", "!=", "<=", ">=", "<", ">")
+            if not operator:
+                return left
+            left = _compared(left, self._sum(), operator)
+
+    def _sum(self) -> Evaluate:
+        left = self._product()
+        while operator := self._take("+", "-"):
+            left = _computed(left, self._product(), operator)
+        return left
+
+    def _product(self) -> Evaluate:
+        left = self._unary()
+        while operator := self._take("*", "/", "%"):
+            left = _computed(left, self._unary(), operator)
+        return left
+
+    def _unary(self) -> Evaluate:
+        if self._take("!"):
+            operand = self._unary()
+            return lambda env: not truth(operand(env))
+        if self._take("-"):
+            operand = self._unary()
+            return lambda env: compute("-", 0, operand(env))
+        return self._member()
+
+    # -- members and calls
+
+    def _member(self) -> Evaluate:
+        target = self._primary()
+        while True:
+            if self._take("."):
+                target = self._selected(target)
+            elif self._take("["):
+                place = self.expression()
+                self.expect("op", "]")
+                target = _pair(target, place, index)
+            else:
+                return target
+
+    def _selected(self, target: Evaluate) -> Evaluate:
+        token = self.expect("name", "")
+        name = token.text
+        if not self._take("("):
+            field = unescaped(name)
+
+            def chosen(env: Environment) -> Any:
+                return select(target(env), field)
+
+            self.fields[id(chosen)] = (target, field)
+            return chosen
+        if name in MACROS:
+            return self._macro(target, name)
+        method = METHODS.get(name)
+        if method is None:
+            raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
+        arguments = self._arguments()
+        return lambda env: method(target(env), *(argument(env) for argument in arguments))
+
+    def _arguments(self) -> list[Evaluate]:
+        found: list[Evaluate] = []
+        if self._take(")"):
+            return found
+        while True:
+            found.append(self.expression())
+            if self._take(")"):
+                return found
+            self.expect("op", ",")
+
+    def _macro(self, target: Evaluate, name: str) -> Evaluate:
+        variables = [self.expect("name", "").text]
+        self.expect("op", ",")
+        bodies: list[Evaluate] = []
+        while True:
+            self._names.append(self._names[-1] | frozenset(variables))
+            bodies.append(self.expression())
+            self._names.pop()
+            if self._take(")"):
+                break
+            self.expect("op", ",")
+        low, high, build = MACROS[name]
+        if not low <= len(bodies) <= high:
+            raise CelSyntaxError(f"found no matching overload for '{name}'")
+        return build(target, variables[0], bodies)
+
+    def _primary(self) -> Evaluate:
+        token = self._next()
+        if token.kind == "op" and token.text == "(":
+            inner = self.expression()
+            self.expect("op", ")")
+            return inner
+        if token.kind == "op" and token.text == "[":
+            return self._list()
+        if token.kind == "op" and token.text == "{":
+            return self._map()
+        if token.kind == "name":
+            return self._name(token)
+        return _literal(token)
+
+    def _list(self) -> Evaluate:
+        items: list[Evaluate] = []
+        while not self._take("]"):
+            items.append(self.expression())
+            if not self._take(","):
+                self.expect("op", "]")
+                break
+        return lambda env: [item(env) for item in items]
+
+    def _map(self) -> Evaluate:
+        items: list[tuple[Evaluate, Evaluate]] = []
+        while not self._take("}"):
+            key = self.expression()
+            self.expect("op", ":")
+            items.append((key, self.expression()))
+            if not self._take(","):
+                self.expect("op", "}")
+                break
+        return lambda env: {key(env): value(env) for key, value in items}
+
+    def _name(self, token: Token) -> Evaluate:
+        name = token.text
+        constants = {"true": True, "false": False, "null": None}
+        if name in constants:
+            value = constants[name]
+            return lambda env: value
+        if self._take("("):
+            return self._call(token)
+        if name not in self._names[-1]:
+            raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
+        return lambda env: env[name]
+
+    def _call(self, token: Token) -> Evaluate:
+        if token.text == "has":
+            argument = self.expression()
+            self.expect("op", ")")
+            if id(argument) not in self.fields:
+                raise CelSyntaxError("invalid argument to has() macro")
+            target, field = self.fields[id(argument)]
+            return has(target, field)
+        function = FUNCTIONS.get(token.text)
+        if function is None:
+            raise CelSyntaxError(f"undeclared reference to '{token.text}' (column {token.at + 1})")
+        arguments = self._arguments()
+        return lambda env: function(*(argument(env) for argument in arguments))
+
+
+def unescaped(name: str) -> str:
+    """Field names that CEL cannot spell: `__dash__`, `__dot__` and the like; reserved words between underscores."""
+    for code, char in (("__underscores__", "__"), ("__dot__", "."), ("__dash__", "-"), ("__slash__", "/")):
+        name = name.replace(code, char)
+    if name.startswith("__") and name.endswith("__") and len(name) > 4:
+        return name[2:-2]
+    return name
+
+
+def _literal(token: Token) -> Evaluate:
+    value: Any
+    if token.kind == "string":
+        value = string_value(token.text)
+    elif token.kind == "float":
+        value = float(token.text)
+    elif token.kind == "int":
+        value = int(token.text.rstrip("uU"), 0)
+    else:
+        shown = token.text or "<EOF>"
+        raise CelSyntaxError(f"Syntax error: mismatched input '{shown}' (column {token.at + 1})")
+    return lambda env: value
+
+
+def _pair(left: Evaluate, right: Evaluate, combine: Callable[[Any, Any], Any]) -> Evaluate:
+    return lambda env: combine(left(env), right(env))
+
+
+def _computed(left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
+    return lambda env: compute(operator, left(env), right(env))
+
+
+def _compared(left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
+    if operator == "==":
+        return lambda env: equal(left(env), right(env))
+    if operator == "!=":
+        return lambda env: not equal(left(env), right(env))
+    return lambda env: compute(operator, left(env), right(env))
+
+
+def _logical(left: Evaluate, right: Evaluate, *, stops_at: bool) -> Evaluate:
+    """An error on one side does not matter where the other side decides."""
+
+    def evaluate(env: Environment) -> bool:
+        try:
+            first = truth(left(env))
+        except CelError as error:
+            if truth(right(env)) is stops_at:
+                return stops_at
+            raise error from None
+        return stops_at if first is stops_at else truth(right(env))
+
+    return evaluate

@@ -1,0 +1,40 @@
+"""Values of CEL: their types, truth and equality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CelError(ValueError):
+    """An evaluation that failed, in the words of cel-go."""
+
+
+def type_name(value: Any) -> str:
+    if value is None:
+        return "null_type"
+    names: tuple[tuple[type, str], ...] = (
+        (bool, "bool"),
+        (int, "int"),
+        (float, "double"),
+        (str, "string"),
+        (list, "list"),
+        (dict, "map"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), "dyn")
+
+
+def truth(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise CelError("no such overload")
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Numbers of two types are equal when they mean the same; values of different types never are."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[name]) for name, value in left.items())
+    return bool(left == right)
