@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kymatui.adapters.charts import FetchedChart
+    from kymatui.helm.language.caching import TemplateCache
 
 
 def fetch_chart(
@@ -30,3 +31,13 @@ def fetch_chart(
     cache = user_cache_path("kymatui", appauthor=False) / "charts"
     fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache))
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)
+
+
+def kept_templates() -> TemplateCache:
+    """Compiled templates, kept in the platform's place too, so that a new process need not parse a chart again."""
+    from platformdirs import user_cache_path
+
+    from kymatui.helm.functions import FUNCTIONS
+    from kymatui.helm.language.caching import TemplateCache
+
+    return TemplateCache(FUNCTIONS, folder=user_cache_path("kymatui", appauthor=False) / "templates")

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.helm.language.environment import Environment
     from kymatui.helm.output import manifest_text, only
     from kymatui.helm.rendering import render
+    from kymatui.wiring.charts import kept_templates
 
     name, reference = _names(args)
     rendered = render(
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         include_crds=args.include_crds and not args.skip_crds,
         check_schema=not args.skip_schema_validation,
         environment=Environment(resolve=_resolve if args.enable_dns else None),
+        cache=kept_templates(),
     )
     text = manifest_text(rendered, hooks=not args.no_hooks, tests=not args.skip_tests)
     if args.output_dir:
