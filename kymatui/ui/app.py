@@ -24,6 +24,7 @@ from kymatui.ui.themes import THEMES
 from kymatui.ui.widgets.frame import FrameFacts
 
 if TYPE_CHECKING:
+    from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
 
@@ -68,14 +69,19 @@ class KymatuiApp(App[int]):
         self._place, self._namespace, self._read_only = context, namespace, read_only
         self._mailbox = Mailbox(self._deliver)
         self._link = ClusterLink(connect, self._read, self._mailbox)
+        self._memory: Memory | None = None
         self._interrupted_at = float("-inf")
 
     def _read(self, snapshot: Snapshot) -> Catalog:
         """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
         import kymatui.ui.presenters.catalog  # noqa: F401
         from kymatui.domain.catalog import catalog
+        from kymatui.domain.remembering import Memory
 
-        return catalog(snapshot, self.clock())
+        if self._memory is None:
+            self._memory = Memory()
+
+        return catalog(snapshot, self.clock(), memory=self._memory)
 
     # life
 

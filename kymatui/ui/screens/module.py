@@ -43,7 +43,10 @@ class ModuleScreen(FramedScreen):
     """Follows one module while it changes; a module that goes away says so and stays readable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(tab.key, f"tab({n})", tab.label.capitalize(), show=False) for n, tab in enumerate(TABS)),
+        *(
+            Binding(tab.key, f"tab({n})", tab.label.capitalize(), show=False, id=f"module.tab-{tab.key}")
+            for n, tab in enumerate(TABS)
+        ),
         Binding("d", "tab(0)", "Overview", id="module.overview"),
         Binding("x", "tab(1)", "Checks", id="module.checks"),
         Binding("v", "tab(2)", "Versions", id="module.versions"),

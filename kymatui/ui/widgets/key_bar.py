@@ -8,6 +8,13 @@ from textual.widget import Widget
 
 from kymatui.ui.presenters.keys import key_name
 
+GAP = "  "
+_KEPT = ("Help", "Quit")
+
+
+def _width(entries: list[tuple[str, str, bool]]) -> int:
+    return 1 + sum(len(key) + 1 + len(description) + len(GAP) for key, description, _ in entries)
+
 
 class KeyBar(Widget):
     """The bindings that are shown, those that are off dimmed; a click presses the key."""
@@ -16,27 +23,32 @@ class KeyBar(Widget):
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def _shown(self) -> list[tuple[str, str, bool]]:
-        """Key, description and whether it does something, one an action."""
+        """Key, description, and whether it does something; where it is tight, what does nothing goes first."""
         found: dict[str, tuple[str, str, bool]] = {}
         for key, active in self.screen.active_bindings.items():
             binding = active.binding
             if binding.show and binding.description and binding.action not in found:
-                found[binding.action] = (key, binding.description, active.enabled)
-        return list(found.values())
+                found[binding.action] = (key_name(key), binding.description, active.enabled)
+        shown = list(found.values())
+        if _width(shown) > self.size.width:
+            shown = [entry for entry in shown if entry[2]]
+        while len(shown) > 1 and _width(shown) > self.size.width:
+            shown.pop(next((n for n in reversed(range(len(shown))) if shown[n][1] not in _KEPT), 0))
+        return shown
 
     def render(self) -> Content:
         parts = [Content(" ")]
         for key, description, enabled in self._shown():
             style = "bold $accent" if enabled else "$foreground-muted"
-            parts.append(Content.styled(key_name(key), style))
-            parts.append(Content.styled(f" {description}   ", "" if enabled else "$foreground-muted"))
+            parts.append(Content.styled(key, style))
+            parts.append(Content.styled(f" {description}{GAP}", "" if enabled else "$foreground-muted"))
         return Content.assemble(*parts)
 
     async def on_click(self, event: events.Click) -> None:
         left = 1
         for key, description, _ in self._shown():
-            right = left + len(key_name(key)) + len(description) + 4
-            if left <= event.x < right - 2:
-                self.app.simulate_key(key)
+            right = left + len(key) + 1 + len(description) + len(GAP)
+            if left <= event.x < right - len(GAP):
+                self.app.simulate_key(next((k for k in self.screen.active_bindings if key_name(k) == key), key))
                 return
             left = right

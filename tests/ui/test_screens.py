@@ -1,0 +1,352 @@
+"""Keys pressed, screens read: what a person can do, and what happens when the cluster changes meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import ConfigurationError, UnreachableError
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.catalog import CatalogScreen
+from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.help import HelpScreen
+from kymatui.ui.screens.matrix import MatrixScreen
+from kymatui.ui.screens.module import ModuleScreen
+from kymatui.ui.screens.problems import ProblemsScreen
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.row_table import RowTable
+from tests.domain import builders as b
+from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
+
+SIZE = (120, 40)
+
+
+async def ready(pilot: Pilot[Any]) -> KymatuiApp:
+    app = pilot.app
+    assert isinstance(app, KymatuiApp)
+    for _ in range(200):
+        if app.catalog is not None or app.failure is not None:
+            break
+        await pilot.pause(0.02)
+    await pilot.pause()
+    return app
+
+
+async def until(pilot: Pilot[Any], holds: Any) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came to hold")
+
+
+def table(app: KymatuiApp) -> RowTable:
+    return app.screen.query_one(RowTable)
+
+
+def shown(app: KymatuiApp) -> list[str]:
+    return [row.key for row in table(app).rows]
+
+
+def cell(app: KymatuiApp, key: str, column: str) -> str:
+    return next(row for row in table(app).rows if row.key == key).cells[column].text
+
+
+def text(app: KymatuiApp, selector: str) -> str:
+    return str(app.screen.query_one(selector, Static).render())
+
+
+ALL = [
+    "api-gateway",
+    "btp-operator",
+    "cloud-logging",
+    "docker-registry",
+    "eventing",
+    "istio",
+    "keda",
+    "nats",
+    "serverless",
+]
+
+
+async def test_every_module_is_listed_and_the_reason_follows_the_cursor() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert shown(app) == ALL
+        await pilot.press("j")
+        assert "Secret sap-btp-manager not found" in text(app, "#reason")
+        await pilot.press("G")
+        assert "serverless" in text(app, "#reason")
+
+
+FAST = ["api-gateway", "btp-operator", "eventing", "istio", "keda", "serverless"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "modules"),
+    [
+        (("2",), FAST),
+        (("3",), ["istio"]),
+        (("4",), ["docker-registry"]),
+        (("4", "0"), ALL),
+        (("4", "escape"), ALL),
+        (("slash", *"keda"), ["keda"]),
+        (("slash", *"keda", "enter", "escape"), ALL),
+        (("slash", *"keda", "escape"), ALL),
+        (("slash", "exclamation_mark", *"kyma"), ["docker-registry"]),
+        (("slash", "left_square_bracket"), ALL),
+        (
+            ("colon", *"view", "space", *"fast", "enter"),
+            FAST,
+        ),
+        (("colon", *"sort", "space", *"name:desc", "enter"), ALL[::-1]),
+        (("N",), ALL[::-1]),
+    ],
+)
+async def test_views_filters_and_orders(keys: tuple[str, ...], modules: list[str]) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert shown(app) == modules
+
+
+async def test_only_problems() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("ctrl+z")
+        assert "istio" in shown(app)
+        assert "api-gateway" not in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "screen"),
+    [
+        (("enter",), ModuleScreen),
+        (("x",), ModuleScreen),
+        (("M",), MatrixScreen),
+        (("P",), ProblemsScreen),
+        (("question_mark",), HelpScreen),
+        (("colon", *"errors", "enter"), ProblemsScreen),
+        (("colon", *"matrix", "enter"), MatrixScreen),
+        (("colon", *"help", "enter"), HelpScreen),
+    ],
+)
+async def test_keys_and_commands_open_screens_and_escape_climbs_back(keys: tuple[str, ...], screen: type) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert isinstance(app.screen, screen)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, CatalogScreen)
+
+
+async def test_a_change_in_the_cluster_is_drawn_and_the_cursor_stays() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j")
+        resources = dict(world().module_resources)
+        resources[b.gvk("api-gateway")] = (b.resource("api-gateway", "Error"),)
+        session.show(module_resources=resources)
+        await until(pilot, lambda: "Error" in cell(app, "api-gateway", "state"))
+        assert table(app).cursor_key == "btp-operator"
+
+
+async def test_the_module_screen_follows_changes_and_says_when_the_module_went_away() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("G", "enter")
+        await pilot.pause()
+        assert "1.7.4" in text(app, "#declared")
+        left = [t for t in world().templates if not t["metadata"]["name"].startswith("serverless")]
+        metas = [m for m in world().release_metas if m["metadata"]["name"] != "serverless"]
+        session.show(templates=tuple(left), release_metas=tuple(metas))
+        await until(pilot, lambda: "not in the catalog any more" in text(app, "#why"))
+
+
+async def test_checks_are_explained_and_modes_switch() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "j", "x")
+        await pilot.pause()
+        rules = app.screen.query_one("#rules", RowTable)
+        assert [row.cells["result"].text for row in rules.rows] == ["no match", "match", "no match", "match"]
+        assert rules.rows[3].cells["group"].text == "true ← decides"
+        await pilot.press("m")
+        assert "strict" in text(app, "#headline")
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("status.health", "yellow"),
+        ("status.nothing", "no such path: it ends behind status"),
+        ("status", "object"),
+        ("$.status.health", "would not read it so"),
+    ],
+)
+async def test_a_path_is_evaluated_as_it_is_typed(path: str, answer: str) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "j", "enter", "t")
+        await pilot.pause()
+        app.screen.query_one("#path", Input).value = path
+        await pilot.pause()
+        assert answer in text(app, "#found")
+
+
+async def test_versions_tell_what_changes() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("v")
+        await pilot.pause()
+        offers = app.screen.query_one("#offers", RowTable)
+        assert [row.cells["version"].text for row in offers.rows] == ["3.6.0", "3.4.1"]
+        assert offers.rows[1].cells["here"].text == "installed, desired"
+        assert "3.4.1 to 3.6.0 (2 minor)" in text(app, "#changes")
+
+
+async def test_yaml_is_searched_not_filtered() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "y")
+        await pilot.pause()
+        document = app.screen.query_one(Document)
+        lines = len(document.lines)
+        await pilot.press("slash", *"ready", "enter")
+        await pilot.pause()
+        assert document.match_count == 1
+        assert len(document.lines) == lines
+        assert "managedFields" not in "\n".join(document.lines)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [(FeedState.STALE, "stale 42s"), (FeedState.SYNCING, "loading 0/3"), (FeedState.FAILED, "offline")],
+)
+async def test_the_frame_says_how_current_the_picture_is(state: FeedState, word: str) -> None:
+    snapshot = replace(world(), feeds={name: Feed(state, b.NOW - 42) for name in LIVE})
+    async with app_on(StillSession(snapshot)).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.screen.query_one(TopLine).facts.connection == word
+
+
+async def test_rows_of_a_lost_connection_are_dimmed_and_live_again_when_it_is_back() -> None:
+    session = StillSession(replace(world(), feeds={name: Feed(FeedState.STALE, b.NOW - 42) for name in LIVE}))
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert all(row.dim for row in table(app).rows)
+        session.show(feeds=LIVE)
+        await until(pilot, lambda: not table(app).rows[0].dim)
+
+
+async def test_a_server_that_cannot_be_reached_leaves_the_screen_open_with_the_reason() -> None:
+    error = UnreachableError("the server refused the connection", hint="is it running?")
+    async with failing_app(error).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "the server refused the connection" in text(app, "#notice")
+        assert "is it running?" in text(app, "#notice")
+
+
+async def test_a_configuration_that_cannot_be_used_ends_the_screen_with_its_status() -> None:
+    error = ConfigurationError("there is no context 'x'")
+    app = failing_app(error)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.fatal is not None)
+    assert app.fatal is error
+    assert app.return_code == error.exit_code
+
+
+async def test_a_defect_in_the_thread_is_said_and_not_swallowed() -> None:
+    def connect() -> StillSession:
+        raise ZeroDivisionError("an unforeseen thing")
+
+    async with KymatuiApp(connect).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "ZeroDivisionError: an unforeseen thing" in text(app, "#notice")
+
+
+async def test_ctrl_r_asks_the_server_again() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: session.retries == 1)
+
+
+async def test_ctrl_c_quits_only_the_second_time() -> None:
+    app = app_on(StillSession(world()))
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+c")
+        assert app.return_code is None
+        await pilot.press("ctrl+c")
+    assert app.return_code == 130
+
+
+async def test_a_table_is_saved_and_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        screen = app.screen
+        assert isinstance(screen, FramedScreen)
+        for name in ("m.csv", "m.json", "m.md"):
+            screen.run_line(f"save {name}")
+            assert "btp-operator" in (tmp_path / name).read_text()
+        (tmp_path / "m.csv").write_text("mine")
+        screen.run_line("save m.csv")
+        screen.run_line("save m.exe")
+        assert (tmp_path / "m.csv").read_text() == "mine"
+        assert [problem.split()[0] for problem in app.problems] == ["m.csv", "save"]
+
+
+async def test_an_unknown_command_is_named_with_what_was_meant() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("colon", *"them", "x", "enter")
+        await pilot.pause()
+        assert app.problems == ["no command `themx`; `:help` lists the commands"]
+
+
+async def test_keys_can_be_remapped() -> None:
+    app = app_on(StillSession(world()), keys={"app.quit": "f10", "catalog.matrix": "f2"})
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("q")
+        assert app.return_code is None
+        await pilot.press("f2")
+        await pilot.pause()
+        assert isinstance(app.screen, MatrixScreen)
+
+
+async def test_the_help_lists_every_key_that_has_a_name() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert isinstance(app.screen, FramedScreen)
+        labels = {key.label for key in app.screen.key_help()}
+        assert {
+            "Only problems",
+            "Sort by drift",
+            "Channels side by side",
+            "Filter",
+            "Quit",
+            "Mark",
+            "Explain",
+        } <= labels
+
+
+async def test_every_binding_has_an_id_so_that_it_can_be_remapped() -> None:
+    for screen in (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen):
+        for binding in screen.BINDINGS:
+            assert getattr(binding, "id", None), f"{screen.__name__}: {binding}"

@@ -1,0 +1,151 @@
+"""One cluster in most situations an operator meets, standing still, and a session that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.errors import KymatuiError
+from kymatui.settings.loading import Settings
+from kymatui.ui.app import KymatuiApp
+from tests.domain import builders as b
+
+RULES = [
+    {"jsonPath": "status.health", "value": "green", "mappedState": "Ready"},
+    {"jsonPath": "status.sync", "value": "done", "mappedState": "Ready"},
+    {"jsonPath": "status.health", "value": "red", "mappedState": "Error"},
+    {"jsonPath": "status.health", "value": "yellow", "mappedState": "Warning"},
+]
+
+MANAGED = ("api-gateway", "btp-operator", "cloud-logging", "eventing", "istio")
+
+LIVE = {
+    f"{kind}.operator.kyma-project.io": Feed(FeedState.LIVE, b.NOW)
+    for kind in ("kymas", "moduletemplates", "modulereleasemetas")
+}
+
+EVENT = {
+    "apiVersion": "v1",
+    "kind": "Event",
+    "metadata": {"name": "e1", "namespace": "kyma-system", "uid": "e1"},
+    "involvedObject": {"kind": "BtpOperator", "namespace": "kyma-system", "name": "default"},
+    "type": "Warning",
+    "reason": "MissingSecret",
+    "message": "Secret sap-btp-manager not found",
+    "count": 14,
+    "lastTimestamp": b.stamp(120),
+}
+
+
+def world() -> Snapshot:
+    """In step, behind, ahead, held back, Warning that waits for the user, Error, Deleting, unmanaged, not installed."""
+    deleting = b.resource("keda", "Deleting", deletionTimestamp=b.stamp(7200), finalizers=["keda.kyma-project.io/wait"])
+    logging = b.resource("cloud-logging", None)
+    logging["status"] = {"health": "yellow", "sync": "done"}
+    warning = b.resource("btp-operator", "Warning")
+    warning["status"]["conditions"] = [
+        {"type": "Ready", "status": "False", "reason": "MissingSecret", "message": "Secret sap-btp-manager not found"}
+    ]
+    return Snapshot(
+        cluster="test",
+        kymas=(
+            b.kyma(
+                [*({"name": name} for name in MANAGED), {"name": "nats", "managed": False}],
+                status=[
+                    b.report("api-gateway", "3.4.1"),
+                    b.report("btp-operator", "1.2.0", "Warning", message="Secret sap-btp-manager not found"),
+                    b.report("cloud-logging", "1.0.0"),
+                    b.report("eventing", "2.0.0"),
+                    b.report("istio", "1.20.3"),
+                    b.report("keda", "1.6.0", "Deleting"),
+                    b.report("nats", "1.1.0", "Unmanaged", template=None),
+                ],
+                state="Warning",
+            ),
+        ),
+        release_metas=(
+            b.meta("api-gateway", {"regular": "3.4.1", "fast": "3.6.0"}),
+            b.meta("btp-operator", {"regular": "1.3.1", "fast": "1.3.1"}),
+            b.meta("cloud-logging", {"regular": "1.0.0"}),
+            b.meta("eventing", {"regular": "1.9.0", "fast": "2.0.0"}),
+            b.meta("istio", {"regular": "1.20.3", "fast": "1.21.0", "experimental": "1.21.0-experimental"}),
+            b.meta("keda", {"regular": "1.6.0", "fast": "1.8.2"}),
+            b.meta("nats", {"regular": "1.1.0"}),
+            b.meta("serverless", {"regular": "1.7.4", "fast": "1.8.0"}),
+        ),
+        templates=(
+            *(b.template("api-gateway", version) for version in ("3.4.1", "3.6.0")),
+            *(b.template("btp-operator", version) for version in ("1.2.0", "1.3.1")),
+            b.template("cloud-logging", "1.0.0", customStateCheck=RULES),
+            *(b.template("eventing", version) for version in ("1.9.0", "2.0.0")),
+            *(b.template("istio", version) for version in ("1.20.3", "1.21.0", "1.21.0-experimental")),
+            *(b.template("keda", version) for version in ("1.6.0", "1.8.2")),
+            b.template("nats", "1.1.0"),
+            *(b.template("serverless", version) for version in ("1.7.4", "1.8.0")),
+            *(b.community_template("docker-registry", version) for version in ("0.11.0", "0.14.0")),
+        ),
+        workloads=(
+            b.deployment("api-gateway", "3.4.1"),
+            b.deployment("btp-operator", "1.2.0"),
+            b.deployment("cloud-logging", "1.0.0"),
+            b.deployment("eventing", "2.0.0"),
+            b.deployment("istio", "1.20.3", ready=False),
+            b.deployment("keda", "1.6.0"),
+            b.deployment("nats", "1.1.0"),
+            b.deployment("docker-registry", "0.11.0"),
+        ),
+        module_resources={
+            b.gvk("api-gateway"): (b.resource("api-gateway"),),
+            b.gvk("btp-operator"): (warning,),
+            b.gvk("cloud-logging"): (logging,),
+            b.gvk("eventing"): (b.resource("eventing"),),
+            b.gvk("istio"): (b.resource("istio", "Error"),),
+            b.gvk("keda"): (deleting,),
+            b.gvk("nats"): (b.resource("nats"),),
+            b.gvk("docker-registry"): (b.resource("docker-registry"),),
+        },
+        events=(EVENT,),
+        feeds=LIVE,
+        taken_at=b.NOW,
+    )
+
+
+class StillSession:
+    """A session whose cluster changes only when a test says so."""
+
+    name = "prod-eu"
+    namespace = "kyma-system"
+    read_only = False
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._changed: Callable[[], None] = lambda: None
+        self.retries = 0
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        self._changed = on_change
+
+    def snapshot(self) -> Snapshot:
+        return self._snapshot
+
+    def show(self, **changes: object) -> None:
+        self._snapshot = replace(self._snapshot, **changes)  # type: ignore[arg-type]
+        self._changed()
+
+    def retry(self) -> None:
+        self.retries += 1
+
+    def close(self) -> None:
+        pass
+
+
+def app_on(session: StillSession, **settings: object) -> KymatuiApp:
+    return KymatuiApp(lambda: session, settings=Settings(**settings), clock=lambda: b.NOW)  # type: ignore[arg-type]
+
+
+def failing_app(error: KymatuiError) -> KymatuiApp:
+    def connect() -> StillSession:
+        raise error
+
+    return KymatuiApp(connect, context="prod-eu", clock=lambda: b.NOW)
