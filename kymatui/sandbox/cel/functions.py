@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -30,8 +31,10 @@ def compute(name: str, left: Any, right: Any) -> Any:
         if (_is_number(left) and _is_number(right)) or (isinstance(left, (str, bool)) and type(left) is type(right)):
             return _ORDERED[name](left, right)
         raise CelError("no such overload")
-    if name == "+" and isinstance(left, (str, list)) and type(left) is type(right):
+    if name == "+" and isinstance(left, str) and isinstance(right, str):
         return left + right
+    if name == "+" and isinstance(left, list) and isinstance(right, list):
+        return [*left, *right]
     if not (_is_number(left) and _is_number(right)) or (type(left) is not type(right) and left != 0):
         raise CelError("no such overload")
     if isinstance(left, float) or isinstance(right, float):
@@ -152,7 +155,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def _is_sorted(values: Any) -> bool:
     items = _list(values)
-    return all(compute("<=", one, other) for one, other in zip(items, items[1:], strict=False))
+    return all(compute("<=", one, other) for one, other in itertools.pairwise(items))
 
 
 def _position(values: Any, wanted: Any) -> int:
@@ -179,10 +182,9 @@ def _substring(text: Any, start: int, end: int | None = None) -> str:
 def _split(text: Any, separator: Any, count: int = -1) -> list[str]:
     if count == 0:
         return []
-    parts = (
-        list(_text(text)) if separator == "" else _text(text).split(_text(separator), count - 1 if count > 0 else -1)
-    )
-    return parts
+    if separator == "":
+        return list(_text(text))
+    return _text(text).split(_text(separator), count - 1 if count > 0 else -1)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -35,12 +35,10 @@ def compiled(expression: str) -> Evaluate:
     return compile_expression(expression, frozenset(("self", "oldSelf")))
 
 
-def rule_problem(rule: Rule) -> str:
-    """Why a rule cannot be served; "" where it can."""
+def expression_problem(expression: str) -> str:
+    """Why an expression cannot be evaluated; "" where it can."""
     try:
-        compiled(rule.rule)
-        if rule.message_expression:
-            compiled(rule.message_expression)
+        compiled(expression)
     except CelSyntaxError as error:
         return str(error)
     return ""

@@ -198,6 +198,8 @@ def _check_object(schema: Schema, value: Object, path: str, errors: Errors) -> N
         errors.append(too_many(path, len(value), most))
     prefix = f"{path}." if path else ""
     errors += [required(prefix + name) for name in schema.required if name not in value]
+    if schema.embedded:
+        errors += [required(prefix + name) for name in ("apiVersion", "kind") if not value.get(name)]
     for name, item in value.items():
         below = schema.properties.get(name) or schema.additional
         if below is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kymatui.sandbox.cel.rules import expression_problem
 from kymatui.sandbox.schemas.constraints import pattern
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
 from kymatui.sandbox.schemas.kinds.metadata import immutable
@@ -128,6 +129,8 @@ def _validate_node(document: Object, at: str, *, root: bool = False) -> Errors:
     if document.get("$ref"):
         errors.append(forbidden(f"{at}.$ref", "$ref is not supported"))
     errors += _validate_pattern(document, at)
+    for index, rule in enumerate(document.get("x-kubernetes-validations") or ()):
+        errors += _validate_rule(rule, f"{at}.x-kubernetes-validations[{index}]")
     if kind == "array":
         errors += _validate_array(document, at)
     for name, below in (document.get("properties") or {}).items():
@@ -137,6 +140,19 @@ def _validate_node(document: Object, at: str, *, root: bool = False) -> Errors:
     for junctor in _JUNCTORS:
         for index, below in enumerate(document.get(junctor) or ()):
             errors += _validate_value_rules(below, f"{at}.{junctor}[{index}]")
+    return errors
+
+
+def _validate_rule(rule: Object, at: str) -> Errors:
+    """One rule in CEL; what is not understood is refused, so that no rule is ever passed over."""
+    errors: Errors = []
+    for name in ("rule", "messageExpression"):
+        text = rule.get(name) or ""
+        if name == "rule" and not text.strip():
+            errors.append(required(f"{at}.rule", "rule is not specified"))
+        elif text:
+            problem = expression_problem(text)
+            errors += [wrong(f"{at}.{name}", text, f"compilation failed: {problem}")] if problem else []
     return errors
 
 
