@@ -6,6 +6,7 @@ from kymatui.sandbox.apiserver.assembling import Meaning
 from kymatui.sandbox.apiserver.builtins import builtin_resources
 from kymatui.sandbox.apiserver.catalog import Catalog
 from kymatui.sandbox.apiserver.kinds import BuiltinSemantics, CustomSemantics
+from kymatui.sandbox.apiserver.openapi import OpenApi
 from kymatui.sandbox.apiserver.resources import Object, Resource, Semantics
 from kymatui.sandbox.apiserver.strategies import changed_fields
 from kymatui.sandbox.apiserver.tracking import TrackedOwnership
@@ -36,9 +37,9 @@ def standard_meaning(clock: Clock) -> Meaning:
         found = catalogs[0].find(group, name, resource.name)
         return found.schema if found is not None else None
 
-    def documents(catalog: Catalog) -> NoDocuments:
+    def documents(catalog: Catalog) -> OpenApi:
         catalogs.append(catalog)
-        return NoDocuments()
+        return OpenApi(catalog)
 
     return Meaning(resources, custom_semantics, TrackedOwnership(schema_of, _changed_fields), documents)
 
@@ -56,14 +57,3 @@ def custom_semantics(definition: Object, version: str) -> tuple[Semantics, Schem
 def _changed_fields(resource: Resource, subresource: str) -> tuple[FieldSet, FieldSet | None]:
     has_status = "status" in resource.subresources
     return changed_fields(custom=resource.custom, has_status=has_status, subresource=subresource)
-
-
-class NoDocuments:
-    def v2(self) -> bytes:
-        return b"{}"
-
-    def v3_index(self) -> bytes:
-        return b'{"paths":{}}'
-
-    def v3(self, group_version: str) -> bytes | None:
-        return None
