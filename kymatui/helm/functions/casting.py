@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any, Final
 
+from kymatui.helm.functions.declaring import hold_value
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes
@@ -74,4 +75,10 @@ def to_text(value: Any) -> str:
         return value
     if isinstance(value, list) and go_type(value) == BYTES:
         return from_bytes(bytes(value))
+    return print_value(value)
+
+
+def print_value(value: Any) -> str:
+    """%v."""
+    hold_value(value, "the text")
     return format_value(value)

@@ -16,8 +16,6 @@ from kymatui.helm.functions.jsonreading import (
     mistyped,
 )
 from kymatui.helm.functions.jsonwriting import JsonError, encode_json, plain_value
-from kymatui.helm.functions.tomlreading import TomlSyntaxError, decode_toml
-from kymatui.helm.functions.tomlwriting import TomlError, encode_toml
 from kymatui.helm.govalues.types import LIST, MAP, FunctionError, Panic, TypedList, TypedMap
 from kymatui.helm.yaml import YamlError, dump_yaml, dump_yaml_pretty, load_yaml
 
@@ -143,6 +141,9 @@ def from_yaml_array(text: str) -> list[Any]:
 
 def to_toml(value: Any) -> str:
     """The error's text where the value has no TOML."""
+    # Few charts need TOML, and what it needs takes time to import.
+    from kymatui.helm.functions.tomlwriting import TomlError, encode_toml
+
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
     hold_value(value, "toToml: the text")
@@ -153,6 +154,8 @@ def to_toml(value: Any) -> str:
 
 
 def from_toml(text: str) -> dict[str, Any]:
+    from kymatui.helm.functions.tomlreading import TomlSyntaxError, decode_toml
+
     try:
         return decode_toml(text)
     except TomlSyntaxError as error:

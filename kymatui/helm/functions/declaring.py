@@ -48,8 +48,10 @@ def hold_text(length: int, what: str) -> None:
 
 def hold_value(value: Any, what: str) -> None:
     """Refuses a value that would have more than LIST_LIMIT parts, were all that it shares written out."""
+    if not isinstance(value, (list, dict)):
+        return
     left = LIST_LIMIT
-    waiting = [value]
+    waiting: list[Any] = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, (list, dict)):

@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from kymatui.helm.functions.casting import cast_integer, truncate
-from kymatui.helm.functions.declaring import declare, hold_list, table
+from kymatui.helm.functions.declaring import declare, hold_list, hold_value, table
 from kymatui.helm.functions.defaults import empty
 from kymatui.helm.govalues.comparing import deep_equal
 from kymatui.helm.govalues.types import LIST, FunctionError, Panic, TypedList, kind
@@ -101,11 +101,13 @@ class _Members:
         if isinstance(item, _SCALARS):
             self._scalars.add((type(item), item))
         else:
+            hold_value(item, "a value to compare")
             self._others.append(item)
 
     def __contains__(self, item: Any) -> bool:
         if isinstance(item, _SCALARS):
             return item == item and (type(item), item) in self._scalars  # NaN equals nothing
+        hold_value(item, "a value to compare")
         return any(deep_equal(item, other) for other in self._others)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.functions.declaring import declare, hold_value, table
 from kymatui.helm.govalues.comparing import deep_equal
 from kymatui.helm.govalues.types import go_type, kind
 
@@ -22,6 +22,12 @@ def kind_is(name: str, value: Any) -> bool:
     return name == kind(value)
 
 
+def equal_all_the_way(left: Any, right: Any) -> bool:
+    hold_value(left, "a value to compare")
+    hold_value(right, "a value to compare")
+    return deep_equal(left, right)
+
+
 FUNCTIONS: Final = table(
     (
         declare("typeOf(any)", go_type),
@@ -29,6 +35,6 @@ FUNCTIONS: Final = table(
         declare("typeIsLike(string, any)", type_is_like),
         declare("kindOf(any)", kind),
         declare("kindIs(string, any)", kind_is),
-        declare("deepEqual(any, any)", deep_equal),
+        declare("deepEqual(any, any)", equal_all_the_way),
     )
 )

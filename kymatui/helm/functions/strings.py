@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kymatui.helm.functions.casting import to_text
+from kymatui.helm.functions.casting import print_value, to_text
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
 from kymatui.helm.functions.spelling import SPACES, is_space, lower, swapcase, title, untitle, upper
-from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.quoting import quote as go_quote
 from kymatui.helm.govalues.text import byte_length, from_bytes, is_valid, to_bytes
 from kymatui.helm.govalues.types import Panic, TypedList, TypedMap, kind
@@ -204,11 +203,11 @@ def quote(*values: Any) -> str:
 
 
 def squote(*values: Any) -> str:
-    return _spaced(f"'{format_value(value)}'" for value in values if value is not None)
+    return _spaced(f"'{print_value(value)}'" for value in values if value is not None)
 
 
 def cat(*values: Any) -> str:
-    return _spaced(format_value(value) for value in values if value is not None)
+    return _spaced(print_value(value) for value in values if value is not None)
 
 
 def _spaced(parts: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.helm.functions import declaring, jsonwriting, merging
 from tests.helm.functions.expressions import evaluate, failure
 
 
@@ -92,14 +93,34 @@ def test_a_map_within_itself_is_refused_where_it_would_be_followed() -> None:
 
 
 @pytest.mark.parametrize(
-    "use", ["toJson $x", "toYaml $x", "toYamlPretty $x", "toPrettyJson $x", 'toToml (dict "x" $x)', "deepCopy $x"]
+    "use",
+    [
+        "toJson $x",
+        "toYaml $x",
+        "toYamlPretty $x",
+        "toPrettyJson $x",
+        'toToml (dict "x" $x)',
+        "deepCopy $x",
+        "quote $x",
+        "squote $x",
+        "cat $x",
+        "toString $x",
+        'join "" $x',
+        "uniq $x",
+        "has $x (list $x)",
+        "without $x $x",
+        "deepEqual $x $x",
+    ],
 )
-def test_what_is_shared_is_not_written_out_without_bound(use: str) -> None:
+def test_what_is_shared_is_not_written_out_without_bound(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonwriting, "TEXT_LIMIT", 100_000)
+    monkeypatch.setattr(declaring, "LIST_LIMIT", 10_000)
     doubling = "$x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}{{ "
     assert "limit" in failure(doubling + use)
 
 
-def test_a_merge_does_not_walk_what_is_shared_without_end() -> None:
+def test_a_merge_does_not_walk_what_is_shared_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "LIST_LIMIT", 10_000)
     doubling = '$x := dict "k" 1 }}{{ range until 60 }}{{ $x = dict "a" $x "b" $x }}{{ end }}{{ '
     twin = doubling.replace("$x", "$y")
     assert "which is the limit" in failure(doubling + twin + "mustMerge $x $y")
