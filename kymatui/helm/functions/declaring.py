@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.types import ANY, LIST, MAP, Function, FunctionError
+from kymatui.helm.govalues.types import ANY, BYTES, LIST, MAP, Function, FunctionError, TypedList
 
 _SHORT: Final[Mapping[str, str]] = {
     "any": ANY,
@@ -55,10 +55,12 @@ def hold_value(value: Any, what: str) -> None:
     while waiting:
         part = waiting.pop()
         if isinstance(part, (list, dict)):
-            left -= len(part)
+            is_file = isinstance(part, TypedList) and part.go_type == BYTES
+            left -= len(part) // 16 if is_file else len(part)
             if left < 0:
                 raise FunctionError(f"{what} would have more than {LIST_LIMIT} parts, which is the limit")
-            waiting += part.values() if isinstance(part, dict) else part
+            if not is_file:
+                waiting += part.values() if isinstance(part, dict) else part
 
 
 def hold_list(length: int, what: str) -> None:

@@ -51,10 +51,11 @@ class _Unfolding:
         self.nil_is_empty = nil_is_empty
 
     def plain(self, value: Any, depth: int) -> Any:
-        self.left -= len(value) + 8 if isinstance(value, str) else 8
+        kind = type(value)
+        self.left -= len(value) + 8 if kind is str else 8
         if self.left < 0:
             raise FunctionError(f"the value would be more than {TEXT_LIMIT} characters long, which is the limit")
-        if type(value) in _AS_IT_IS:
+        if kind in _AS_IT_IS:
             return value
         if depth > _DEEPEST:
             raise JsonError(f"json: unsupported value: encountered a cycle via {go_type(value)}")
@@ -71,12 +72,21 @@ class _Unfolding:
         raise JsonError(f"json: unsupported type: {go_type(value)}")
 
     def plain_map(self, value: dict[Any, Any], depth: int) -> Any:
+        if type(value) is dict:
+            depth += 1
+            return {
+                key if type(key) is str else _key_text(key, value): self.plain(item, depth)
+                for key, item in value.items()
+            }
         if not self.nil_is_empty and is_nil(value):
             return None
         made = Fields if isinstance(value, Fields) else dict
         return made({_key_text(key, value): self.plain(item, depth + 1) for key, item in value.items()})
 
     def plain_list(self, value: list[Any], depth: int) -> Any:
+        if type(value) is list:
+            depth += 1
+            return [self.plain(item, depth) for item in value]
         if not self.nil_is_empty and is_nil(value):
             return None
         if go_type(value) == BYTES:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.helm.semver import SemverError, Version, parse_constraint, parse_version
+
+# charts ask the same few questions again and again
+_constraint: Final = lru_cache(maxsize=512)(parse_constraint)
+_version: Final = lru_cache(maxsize=512)(parse_version)
 
 
 def semver(text: str) -> Version:
@@ -18,7 +23,7 @@ def semver(text: str) -> Version:
 
 def semver_compare(constraint: str, version: str) -> bool:
     try:
-        return parse_constraint(constraint).check(parse_version(version))
+        return _constraint(constraint).check(_version(version))
     except SemverError as error:
         raise FunctionError(str(error)) from error
 
