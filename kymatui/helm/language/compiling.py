@@ -1,89 +1,23 @@
 """From trees to Python functions.
 
 Each template becomes one function `t(R, w, dot)`: R is the scope (what is defined, limits, environment), w takes pieces
-of output, dot is the template's argument. Pipelines become straight lines of assignments to locals, so nothing nests
-deeper than the template's own blocks do. The code that runs has no builtins and reaches only what `runtime` lists.
-
-While it writes, the compiler follows which node Go's executor would name in an error at that point (`self.current`, as
-exec.go's `s.at`); where that depends on a short circuit, a local holds it.
+of output, dot is the template's argument. Nothing nests deeper than the template's own blocks do, and those that nest
+too deep become functions of their own. The code that runs has no builtins and reaches only what `runtime` lists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Final
 
-from kymatui.helm.govalues.naming import can_be_nil, type_kind
-from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
-from kymatui.helm.language.builtins import BUILTINS
-from kymatui.helm.language.emitting import Emitter, Origin
-from kymatui.helm.language.nodes import (
-    Action,
-    Block,
-    Bool,
-    Branch,
-    Call,
-    Chain,
-    Command,
-    Dot,
-    Field,
-    Identifier,
-    Jump,
-    Nil,
-    Node,
-    Number,
-    Pipe,
-    String,
-    Text,
-    Variable,
-)
-from kymatui.helm.language.numbers import ideal
-
-SCOPED: Final = frozenset({"include", "tpl"})
-"""Functions that take the scope as their first argument."""
+from kymatui.helm.govalues.types import Function
+from kymatui.helm.language.emitting import Emitter
+from kymatui.helm.language.expressions import Expressions, Local, Value
+from kymatui.helm.language.nodes import Action, Block, Branch, Call, Jump, Node, Text
 
 # Python nests blocks and indents only so far; deeper blocks become functions of their own.
 EXTRACTED_DEPTH: Final = 12
-
-_CLASSES: Final = {"string": "str", "bool": "bool", "int": "int", "float64": "float", MAP: "dict", LIST: "list"}
-_RESULTS: Final = {
-    **dict.fromkeys(("include", "tpl", "printf", "print", "println", "html", "js", "urlquery"), "str"),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "not"), "bool"),
-    "len": "int",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An expression's value: a local or a literal.
-
-    cls        the Python class it is known to have, or ""
-    container  the local that holds what the value was taken from ("C": it stands for itself), for names of types
-    pipelined  it left a pipeline: None counts as Go's zero Value
-    addressable  it is where it was found, not a copy that went through a function: a struct there has its pointer's
-                 methods, String() among them
-    """
-
-    code: str
-    cls: str = ""
-    container: str = "C"
-    pipelined: bool = False
-    addressable: bool = True
-
-
-@dataclass(slots=True)
-class Local:
-    """A variable of the template: its name there, the local that holds it, and what it ranges over.
-
-    `skippable`: a short circuit may pass its declaration over, so that it is not there when it is read.
-    """
-
-    name: str
-    code: str
-    container: str = "C"
-    skippable: bool = False
 
 
 def compile_template(name: str, tree: Block, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
@@ -93,18 +27,13 @@ def compile_template(name: str, tree: Block, functions: Mapping[str, Function]) 
     return compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True), emitter
 
 
-class _Compiler:
-    """Compiles one template."""
+class _Compiler(Expressions):
+    """Writes one template."""
 
     def __init__(self, emitter: Emitter, functions: Mapping[str, Function]) -> None:
-        self.out = emitter
-        self.functions = functions
-        self.locals: list[Local] = []
-        self.dot = Value("dot")
-        self.current: Node | str = Dot(0)
+        super().__init__(emitter, functions)
         self.depth = 0
         self.loops = 0
-        self.circuits = 0
         self.returned = ""
 
     def template(self, tree: Block) -> None:
@@ -121,24 +50,6 @@ class _Compiler:
                 ("  raise FAULT(TEMPLATE, error)", None),
             ]
         )
-
-    # --- lines
-
-    def origin(self, called: str = "") -> Origin:
-        return Origin(self.current, called)
-
-    def store(self, code: str, called: str = "") -> str:
-        """A new local that holds the value of the code; an error in it names the current node."""
-        local = self.out.name("x")
-        self.out.line(f"{local} = {code}", self.origin(called))
-        return local
-
-    def fail(self, text: str) -> Value:
-        """The evaluation fails here, when it gets here."""
-        self.out.line(f"raise EVAL({text!r})", self.origin())
-        return Value("None")
-
-    # --- blocks
 
     def block(self, block: Block) -> None:
         for node in block.nodes:
@@ -275,291 +186,3 @@ class _Compiler:
             self.out.line(f"if {result} == 'continue': continue")
         elif self.returned:
             self.out.line(f"if {result}: return {result}, {self.returned}")
-
-    # --- variables
-
-    def find(self, name: str) -> Local | None:
-        return next((local for local in reversed(self.locals) if local.name == name), None)
-
-    def declare(self, name: str, value: Value) -> None:
-        local = Local(name, self.out.name("v"), value.container, self.circuits > 0)
-        self.out.line(f"{local.code} = {self.settled(value)}")
-        self.locals.append(local)
-
-    def assign(self, name: str, value: Value) -> None:
-        local = self.find(name)
-        if local is None:
-            self.fail(f"undefined variable: {name}")
-            return
-        self.out.line(f"{local.code} = {self.settled(value)}")
-        if local.container != value.container:
-            local.container = "C"
-
-    def bind(self, name: str, value: Value, assigns: bool) -> None:
-        if assigns:
-            self.assign(name, value)
-        else:
-            self.declare(name, value)
-
-    def settled(self, value: Value) -> str:
-        """The value with a pipeline's nil as INVALID."""
-        if value.pipelined and not value.cls:
-            return f"INVALID if {value.code} is None else {value.code}"
-        return value.code
-
-    # --- pipelines
-
-    def pipe(self, pipe: Pipe, *, declares: bool = True) -> Value:
-        self.current = pipe
-        value: Value | None = None
-        for command in pipe.commands:
-            given = self.command(command, value)
-            value = Value(given.code, given.cls, pipelined=True, addressable=given.addressable)
-        result = value or Value("INVALID")
-        if declares:
-            for variable in pipe.variables:
-                self.bind(variable.names[0], result, pipe.assigns)
-        return result
-
-    def command(self, command: Command, final: Value | None) -> Value:
-        first = command.args[0]
-        if isinstance(first, Field):
-            return self.field(first, command.args, final)
-        if isinstance(first, Chain):
-            return self.chain(first, command.args, final)
-        if isinstance(first, Identifier):
-            return self.function(first, command, command.args[1:], final)
-        if isinstance(first, Variable):
-            return self.variable(first, command.args, final)
-        if not isinstance(first, Pipe):
-            self.current = first
-        if len(command.args) > 1 or final is not None:
-            return self.fail(f"can't give argument to non-function {first.text()}")
-        if isinstance(first, Pipe):
-            return self.pipe(first)
-        if isinstance(first, Nil):
-            return self.fail("nil is not a command")
-        return self.constant(first)
-
-    def constant(self, node: Node) -> Value:
-        """A literal, or dot, where nothing says the type."""
-        self.current = node
-        if isinstance(node, Dot):
-            return self.dot
-        if isinstance(node, Bool):
-            return Value(repr(node.value), "bool")
-        if isinstance(node, String):
-            return Value(repr(node.value), "str")
-        if isinstance(node, Number):
-            number = ideal(node)
-            if number is None:
-                return self.fail(f"{node.source} overflows int")
-            # A literal is no object to ask for its class: (1).__class__ needs the parentheses.
-            return Value(f"({number!r})", type(number).__name__)
-        return self.fail(f"can't evaluate command {node.text()}")
-
-    # --- fields
-
-    def field(self, node: Field, args: list[Node], final: Value | None) -> Value:
-        self.current = node
-        return self.fields(self.dot, node, node.names, args, final)
-
-    def variable(self, node: Variable, args: list[Node], final: Value | None) -> Value:
-        self.current = node
-        local = self.find(node.names[0])
-        if local is None:
-            return self.fail(f"undefined variable: {node.names[0]}")
-        value = Value(local.code, container=local.container)
-        if len(node.names) > 1:
-            return self.fields(value, node, node.names[1:], args, final)
-        if len(args) > 1 or final is not None:
-            return self.fail(f"can't give argument to non-function {node.text()}")
-        return replace(value, code=self.store(local.code)) if local.skippable else value
-
-    def chain(self, node: Chain, args: list[Node], final: Value | None) -> Value:
-        self.current = node
-        if isinstance(node.node, Nil):
-            return self.fail(f"indirection through explicit nil in {node.text()}")
-        if isinstance(node.node, Pipe):
-            value = self.pipe(node.node)
-        elif isinstance(node.node, Identifier):
-            value = self.function(node.node, node.node, [], None)
-        else:
-            value = self.constant(node.node)
-        if value.pipelined and not value.cls:
-            value = Value(self.store(self.settled(value)))
-        return self.fields(value, node, node.names, args, final)
-
-    def fields(self, value: Value, node: Node, names: list[str], args: list[Node], final: Value | None) -> Value:
-        """`.a.b.c`, the last with the arguments of the command if it has any."""
-        if len(args) <= 1 and final is None:
-            return Value(self.store(f"CHAIN({value.code}, {value.container}, {tuple(names)!r})"))
-        for name in names[:-1]:
-            value = Value(self.store(f"F({value.code}, {name!r}, {value.container})"), container=value.code)
-        return self.method(value, node, names[-1], args[1:], final)
-
-    def method(self, value: Value, node: Node, name: str, args: list[Node], final: Value | None) -> Value:
-        """A method with arguments; what it is, and what it takes, is known when it runs."""
-        count = len(args) + (final is not None)
-        method = self.store(f"METHOD({value.code}, {name!r}, {value.container}, {len(args)}, {count})")
-        values = []
-        for index, arg in enumerate(args):
-            given, is_constant = self.method_argument(arg)
-            values.append(self.store(f"ARGUMENT({method}, {index}, {given}, {is_constant})"))
-        if final is not None:
-            values.append(self.store(f"ARGUMENT({method}, {len(args)}, {self.settled(final)}, '')"))
-        result = self.out.name("x")
-        self.out.line(f"{result} = CALL({method}, {value.code}, [{', '.join(values)}])", Origin(node, name))
-        return Value(result)
-
-    def method_argument(self, arg: Node) -> tuple[str, str]:
-        """An argument's value, and how errors show it if it is a constant."""
-        if isinstance(arg, Nil):
-            self.current = arg
-            return "INVALID", "'nil'"
-        if isinstance(arg, (Bool, String, Number)):
-            self.current = arg
-            number = (arg.integer, arg.unsigned, arg.real) if isinstance(arg, Number) else None
-            code = repr((number, ideal(arg))) if isinstance(arg, Number) else self.constant(arg).code
-            return code, repr((type(arg).__name__, arg.text()))
-        return self.settled(self.evaluated(arg)), "''"
-
-    def evaluated(self, arg: Node) -> Value:
-        """An argument that is no constant."""
-        self.current = arg
-        if isinstance(arg, Dot):
-            return self.dot
-        if isinstance(arg, Field):
-            return self.field(arg, [arg], None)
-        if isinstance(arg, Variable):
-            return self.variable(arg, [], None)
-        if isinstance(arg, Pipe):
-            return self.pipe(arg)
-        if isinstance(arg, Identifier):
-            return self.function(arg, arg, [], None)
-        if isinstance(arg, Chain):
-            return self.chain(arg, [], None)
-        return self.constant(arg)
-
-    # --- functions
-
-    def function(self, node: Identifier, whole: Node, args: list[Node], final: Value | None) -> Value:
-        self.current = node
-        function = self.functions[node.name]
-        count = len(args) + (final is not None)
-        wanted = len(function.params)
-        if function.variadic and count < wanted - 1:
-            return self.fail(f"wrong number of args for {node.name}: want at least {wanted - 1} got {len(args)}")
-        if not function.variadic and count != wanted:
-            return self.fail(f"wrong number of args for {node.name}: want {wanted} got {count}")
-        if function in (BUILTINS["and"], BUILTINS["or"]):
-            return self.short_circuit(node.name, args, final)
-        codes = [self.argument(arg, parameter(function, index)) for index, arg in enumerate(args)]
-        if final is not None:
-            codes.append(self.converted(final, parameter(function, len(args))))
-        if function is BUILTINS["call"]:
-            codes.insert(0, repr(args[0].text()) if args else "''")
-        result = self.out.name("x")
-        self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
-        return Value(result, _RESULTS.get(node.name, ""), addressable=False)
-
-    def invocation(self, name: str, function: Function, codes: list[str]) -> str:
-        if function is BUILTINS["not"]:
-            return f"not {codes[0]}"
-        if function in (BUILTINS["eq"], BUILTINS["ne"]) and len(codes) == 2:
-            first, second = codes
-            inline = f"{first} {'==' if name == 'eq' else '!='} {second}"
-            return f"({inline}) if {first}.__class__ is {second}.__class__ is str else f_{name}({first}, {second})"
-        if name in SCOPED:
-            codes = ["R", *codes]
-        elif function.takes_environment:
-            codes = ["R.environment", *codes]
-        return f"f_{name}({', '.join(codes)})"
-
-    def short_circuit(self, word: str, args: list[Node], final: Value | None) -> Value:
-        """`and` and `or`: the arguments one within the other, as far as truth goes."""
-        result, place = self.out.name("x"), self.out.name("k")
-        indent = self.out.indent
-        self.circuits += 1
-        for index, arg in enumerate(args):
-            if index:
-                self.out.line(f"if {result}:" if word == "and" else f"if not {result}:")
-                self.out.indent += 1
-            value = self.evaluated_any(arg)
-            self.out.line(f"{result} = {self.settled(value)}")
-            self.remember(place)
-        if final is not None:
-            if args:
-                self.out.line(f"if {result}:" if word == "and" else f"if not {result}:")
-                self.out.indent += 1
-            self.out.line(f"{result} = {self.settled(final)}")
-            self.remember(place)
-        self.out.indent = indent
-        self.circuits -= 1
-        self.current = place
-        return Value(result)
-
-    def remember(self, place: str) -> None:
-        current = self.current if isinstance(self.current, str) else str(self.out.number(self.current))
-        self.out.line(f"{place} = {current}")
-
-    def evaluated_any(self, arg: Node) -> Value:
-        if isinstance(arg, Nil):
-            self.current = arg
-            return Value("INVALID")
-        return self.evaluated(arg)
-
-    def argument(self, arg: Node, kind: str) -> str:
-        """An argument as the parameter wants it."""
-        if isinstance(arg, Nil):
-            self.current = arg
-            return f"ZERO({kind!r})" if can_be_nil(kind) else self.fail(f"cannot assign nil to {kind}").code
-        if isinstance(arg, (Bool, String, Number)) and kind not in (ANY, REFLECT):
-            self.current = arg
-            return self.typed_constant(arg, kind)
-        return self.converted(self.evaluated(arg), kind)
-
-    def typed_constant(self, node: Bool | String | Number, kind: str) -> str:
-        """A literal for a parameter of some type: only what fits goes in."""
-        wanted = type_kind(kind)
-        code: str | None = None
-        expected = ""
-        if wanted == "bool":
-            expected, code = "bool", repr(node.value) if isinstance(node, Bool) else None
-        elif wanted == "string":
-            expected, code = "string", repr(node.value) if isinstance(node, String) else None
-        elif wanted.startswith("int") and wanted != "interface":
-            expected, number = "integer", node.integer if isinstance(node, Number) else None
-            code = None if number is None else f"({number!r})"
-        elif wanted.startswith("uint"):
-            expected, number = "unsigned integer", node.unsigned if isinstance(node, Number) else None
-            code = None if number is None else f"({number!r})"
-        elif wanted.startswith("float"):
-            expected, real = "float", node.real if isinstance(node, Number) else None
-            code = None if real is None else f"({real!r})"
-        else:
-            return self.fail(f"can't handle {node.text()} for arg of type {kind}").code
-        if code is None:
-            return self.fail(f"expected {expected}; found {node.text()}").code
-        return code if kind in _CLASSES else f"TYPED({code}, {kind!r})"
-
-    def converted(self, value: Value, kind: str) -> str:
-        """A value as a parameter of this type takes it; what Go's validateType refuses fails at the current node."""
-        code = value.code
-        if kind == REFLECT:
-            return code if not value.pipelined or value.cls else f"({self.settled(value)})"
-        if kind == ANY:
-            return code if value.cls else f"(None if {code} is INVALID else {code})"
-        wanted = _CLASSES.get(kind, "")
-        if wanted and value.cls == wanted:
-            return code
-        if value.pipelined and not value.cls:
-            convert = f"CONVERT(INVALID if {code} is None else {code}, {kind!r})"
-        else:
-            convert = f"CONVERT({code}, {kind!r})"
-        return self.store(f"{code} if {code}.__class__ is {wanted} else {convert}" if wanted else convert)
-
-
-def parameter(function: Function, index: int) -> str:
-    """The type of an argument: the last of a variadic function's repeats."""
-    return function.params[min(index, len(function.params) - 1)] if function.variadic else function.params[index]
