@@ -166,6 +166,7 @@ def test_a_release_from_before_compression_and_times_that_are_empty() -> None:
     "data",
     ["", "%", base64.b64encode(b"[]").decode(), base64.b64encode(b'{"hooks": 1}').decode(),
      base64.b64encode(b"\x1f\x8b\x08rest").decode(), base64.b64encode(gzip.compress(b"\0" * (129 << 20))).decode()],
+    ids=["empty", "no base64", "a list", "hooks that are none", "broken gzip", "a bomb"],
 )  # fmt: skip
 def test_what_is_no_release_is_refused(data: str) -> None:
     with pytest.raises(HelmError):
