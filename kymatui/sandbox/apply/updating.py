@@ -33,6 +33,7 @@ from kymatui.sandbox.apply.typedvalues import (
     field_set,
     merge,
     remove,
+    same,
     with_named_fields,
 )
 from kymatui.sandbox.schemas.fielderrors import quoted
@@ -324,12 +325,11 @@ def _apply(
     except ApplyConflictError:
         managed.owners = started
         raise
-    unchanged = merged == live
+    unchanged = same(merged, live)
     own = managed.owners.pop(writer)
     stripped = own.fields - _NEVER_TRACKED
     if stripped:
-        time = own.time if unchanged and last is not None and last.fields == stripped and own.time else time_text(now)
-        managed.owners[writer] = Owned(stripped, own.version, time)
+        managed.owners[writer] = Owned(stripped, own.version, own.time if unchanged else time_text(now))
     obj = copy.deepcopy(merged)
     tracking.default(obj)
     return obj

@@ -105,10 +105,8 @@ def _replace(root: list[Any], path: str, operation: dict[str, Any]) -> None:
     node, key = _container(root, path, "replace")
     if isinstance(node, list):
         node[_index(node, key, len(node))] = value
-    elif key in node:
-        node[key] = value
     else:
-        raise PatchFailedError(f"replace operation does not apply: doc is missing key: {path}: missing value")
+        node[key] = value  # the server's library sets what is missing
 
 
 def _from(operation: dict[str, Any]) -> str:
@@ -123,7 +121,7 @@ def _read(root: list[Any], path: str, kind: str) -> Any:
     value = _get(node, key)
     if value is _MISSING:
         if isinstance(node, dict):
-            raise PatchFailedError(f"error in {kind} for path: '{path}': missing value")
+            return None  # the server's library copies a missing field as null
         raise PatchFailedError(f"Unable to access invalid index: {key}: invalid index referenced")
     return value
 

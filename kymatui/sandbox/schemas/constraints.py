@@ -129,9 +129,9 @@ def _check_text(limits: Object, value: str, path: str, errors: Errors) -> None:
     longest, shortest = limits.get("maxLength"), limits.get("minLength")
     if longest is not None and len(value) > longest:
         errors.append(too_long(path, longest))
-    if shortest is not None and len(value) < shortest:
+    elif shortest is not None and len(value) < shortest:
         errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
-    if "pattern" in limits and not pattern(limits["pattern"])(value):
+    elif "pattern" in limits and not pattern(limits["pattern"])(value):
         errors.append(invalid(path, value, f"{path} in body should match '{limits['pattern']}'"))
 
 
