@@ -26,17 +26,21 @@ def go_values(entries: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> Ty
 class Files(TypedMap):
     """.Files: bytes by path. Templates get a file's bytes as []byte only where they ask for one."""
 
-    __slots__ = ("_contents",)
+    __slots__ = ("_contents", "_slices")
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         super().__init__("engine.files", dict.fromkeys(contents))
         self._contents = dict(contents)
+        self._slices: dict[str, TypedList] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._contents,))
 
     def __getitem__(self, name: str) -> TypedList:
-        return _byte_slice(self._contents[name])
+        found = self._slices.get(name)
+        if found is None:
+            found = self._slices[name] = _byte_slice(self._contents[name])
+        return found
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self._contents else default
@@ -48,10 +52,10 @@ class Files(TypedMap):
         return dict(self._pairs()).values()
 
     def _pairs(self) -> Iterator[tuple[str, TypedList]]:
-        return ((name, _byte_slice(data)) for name, data in self._contents.items())
+        return ((name, self[name]) for name in self._contents)
 
     def get_bytes(self, name: str) -> TypedList:
-        return _byte_slice(self._contents.get(name, b""))
+        return self[name] if name in self._contents else _byte_slice(b"")
 
     def get_text(self, name: str) -> str:
         return from_bytes(self._contents.get(name, b""))
@@ -83,8 +87,11 @@ class Files(TypedMap):
     }
 
 
+_BYTES: Final = tuple(map(Uint8, range(256)))
+
+
 def _byte_slice(data: bytes) -> TypedList:
-    return TypedList("[]uint8", map(Uint8, data))
+    return TypedList("[]uint8", map(_BYTES.__getitem__, data))
 
 
 def _as_yaml(entries: dict[str, str]) -> str:

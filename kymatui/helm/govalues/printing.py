@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.text import join_bounded
-from kymatui.helm.govalues.types import INVALID, Float32, NilPointer, Object, TypedList, kind
+from kymatui.helm.govalues.types import BYTES, INVALID, Float32, NilPointer, Object, TypedList, kind
+
+_DECIMALS: Final = tuple(map(str, range(256)))
 
 
 def format_value(value: Any, depth: int = 0) -> str:
@@ -42,6 +44,8 @@ def _format_other(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         return format_map(value)
     if isinstance(value, TypedList):
+        if value.go_type == BYTES:  # a file of some megabytes, say
+            return "[" + join_bounded(list(map(_DECIMALS.__getitem__, value)), " ") + "]"
         return "[" + join_bounded([format_value(item, 1) for item in value], " ") + "]"
     if isinstance(value, Object):
         return format_struct(value, depth)
