@@ -1,4 +1,4 @@
-"""Everything that a custom resource must satisfy, in the order of a real API server."""
+"""Everything that a custom resource must satisfy beyond its metadata, in the order of a real API server."""
 
 from __future__ import annotations
 
@@ -15,24 +15,21 @@ from kymatui.sandbox.schemas.constraints import (
     validate_schema,
 )
 from kymatui.sandbox.schemas.fielderrors import FieldError
-from kymatui.sandbox.schemas.kinds.rules import validate_custom_metadata
 from kymatui.sandbox.schemas.nodes import Object, Schema
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-def validate_custom(schema: Schema, obj: Object, old: Object | None, *, namespaced: bool) -> list[FieldError]:
-    """Metadata, schema, lists' keys and rules. What was wrong before and did not change is let pass."""
-    errors = validate_custom_metadata(obj, old, namespaced=namespaced)
+def custom_errors(schema: Schema, obj: Object, old: Object | None) -> list[FieldError]:
+    """Schema, lists' keys and rules; metadata is checked apart. What was wrong before and did not change is let pass."""
     found = validate_schema(schema, obj) + validate_lists(schema, obj)
     if old is not None and found:
         found = [error for error in found if _changed(error, obj, old)]
-    errors += found
     if not has_rules(schema):
-        return errors
+        return found
     if blocks_rules(found):
-        return [*errors, UNCHECKED]
-    return errors + validate_rules(schema, obj, ABSENT if old is None else old)
+        return [*found, UNCHECKED]
+    return found + validate_rules(schema, obj, ABSENT if old is None else old)
 
 
 def _changed(error: FieldError, obj: Object, old: Object) -> bool:
