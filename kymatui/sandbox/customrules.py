@@ -21,7 +21,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def custom_errors(schema: Schema, obj: Object, old: Object | None) -> list[FieldError]:
-    """Schema, lists' keys and rules; metadata is checked apart. What was wrong before and did not change is let pass."""
+    """Schema, lists' keys and rules; metadata is checked apart. What was wrong before and is unchanged is let pass."""
     found = validate_schema(schema, obj) + validate_lists(schema, obj)
     if old is not None and found:
         found = [error for error in found if _changed(error, obj, old)]
