@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -25,7 +24,6 @@ from kymatui.helm.govalues.types import (
 from kymatui.helm.govalues.verbs import Flags
 
 _LIMIT: Final = 1_000_000
-_SIMPLE: Final = re.compile(r"%([sdv])")
 
 
 def sprintf(template: str, *args: Any) -> str:

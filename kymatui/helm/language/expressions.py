@@ -285,7 +285,8 @@ class Expressions:
             codes.insert(0, repr(args[0].text()) if args else "''")
         result = self.out.name("x")
         self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
-        return Value(result, _RESULTS.get(node.name, ""), addressable=False)
+        known = node.name in SCOPED or function is BUILTINS.get(node.name)
+        return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
 
     def invocation(self, name: str, function: Function, codes: list[str]) -> str:
         if function is BUILTINS["not"]:

@@ -305,6 +305,5 @@ NAMES: Final[dict[str, Any]] = {
     "float": float,
     "dict": dict,
     "list": list,
-    "TypedMap": TypedMap,
 }
 """All names that compiled templates can reach, besides the functions."""
