@@ -350,3 +350,16 @@ async def test_every_binding_has_an_id_so_that_it_can_be_remapped() -> None:
     for screen in (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen):
         for binding in screen.BINDINGS:
             assert getattr(binding, "id", None), f"{screen.__name__}: {binding}"
+
+
+async def test_columns_and_order_come_from_the_configuration_and_can_be_changed() -> None:
+    session = StillSession(world())
+    async with app_on(session, columns=("name", "state"), sort="state").run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert table(app).shown_columns == ("name", "state")
+        assert shown(app)[0] == "istio", "the worst state comes first"
+        assert isinstance(app.screen, FramedScreen)
+        app.screen.run_line("columns drift name")
+        assert table(app).shown_columns == ("drift", "name")
+        app.screen.run_line("columns colour")
+        assert app.problems[-1].startswith("which columns?")

@@ -1,6 +1,6 @@
 """The pictures in `screenshots/`, which the README shows, are made here and must be what the screens look like.
 
-    KYMATUI_SCREENSHOTS=1 pytest tests/ui/test_screenshots.py     # draws them anew
+KYMATUI_SCREENSHOTS=1 pytest tests/ui/test_screenshots.py     # draws them anew
 """
 
 from __future__ import annotations

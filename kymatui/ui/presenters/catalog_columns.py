@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ COLUMNS = (
     Column("checks", "CHECKS", 7, priority=2),
     Column("age", "AGE", 3, priority=5, right=True),
 )
+
+
+def chosen(names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these names in this order; all of them where none is known."""
+    known = {column.id: column for column in COLUMNS}
+    return tuple(known[name] for name in names if name in known) or COLUMNS
 
 
 def is_community(module: Row) -> bool:

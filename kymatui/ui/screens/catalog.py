@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, Sort, View, views
+from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, Sort, View, chosen, views
 from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.screens.framed import FramedScreen
@@ -59,15 +59,18 @@ class CatalogScreen(FramedScreen):
         self._filter: Filter = parse_filter("")
         self._sort = Sort()
         self._only_problems = False
+        self._columns = COLUMNS
 
     @property
     def trail(self) -> tuple[str, ...]:
         return ("modules",)
 
     def body(self) -> ComposeResult:
+        settings = self.kymatui.settings
+        self._columns, self._sort = chosen(settings.columns), Sort(settings.sort)
         yield ViewTabs(id="views")
         with Container(id="catalog-body"):
-            yield RowTable(COLUMNS, id="modules")
+            yield RowTable(self._columns, id="modules")
             yield Static("", id="notice")
         yield Static("", id="reason")
 
@@ -189,7 +192,7 @@ class CatalogScreen(FramedScreen):
         """As TSV, which spreadsheets take."""
         from kymatui.ui.presenters.exporting import exported
 
-        self.app.copy_to_clipboard(exported(COLUMNS, self.table.rows, "tsv"))
+        self.app.copy_to_clipboard(exported(self._columns, self.table.rows, "tsv"))
         self.notify(f"copied {len(self.table.rows)} rows", timeout=2)
 
     async def action_save(self) -> None:
@@ -205,7 +208,7 @@ class CatalogScreen(FramedScreen):
             return
         try:
             with open(name, "x", encoding="utf-8") as file:
-                file.write(exported(COLUMNS, self.table.rows, form))
+                file.write(exported(self._columns, self.table.rows, form))
         except FileExistsError:
             self.kymatui.problem(f"{name} is there already; nothing was overwritten")
         except OSError as error:
@@ -251,6 +254,13 @@ class CatalogScreen(FramedScreen):
             ScreenCommand("channels", "all channels side by side", lambda _: self.action_matrix(), aliases=("matrix",)),
             ScreenCommand("errors", "everything that is wrong", lambda _: self.action_list_problems()),
             ScreenCommand("save", "write the table to a file", self._command_save, usage="save FILE.csv|json|md|tsv"),
+            ScreenCommand(
+                "columns",
+                "choose the columns",
+                self._command_columns,
+                usage="columns NAME…",
+                arguments=lambda: SORTABLE,
+            ),
             ScreenCommand("problems", "only modules with a problem, or all", lambda _: self.action_problems()),
         )
 
@@ -260,6 +270,14 @@ class CatalogScreen(FramedScreen):
             self.action_view(offered[words[0]])
         else:
             self.kymatui.problem(f"which view? {', '.join(offered)}")
+
+    def _command_columns(self, words: Sequence[str]) -> None:
+        unknown = [word for word in words if word not in SORTABLE]
+        if unknown or not words:
+            self.kymatui.problem(f"which columns? {', '.join(SORTABLE)}")
+            return
+        self._columns = chosen(words)
+        self.table.set_columns(self._columns)
 
     def _command_sort(self, words: Sequence[str]) -> None:
         column, _, way = (words[0] if words else "").partition(":")
