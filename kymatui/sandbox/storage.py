@@ -119,6 +119,7 @@ class Store:
 
     def __init__(self, log_length: int = LOG_LENGTH) -> None:
         self.version = 1
+        self.compacted = 0
         self._log_length = log_length
         self._tables: dict[str, _Table] = {}
         self._listeners: dict[str, list[Callable[[Change], None]]] = {}
@@ -178,8 +179,9 @@ class Store:
         table = self._tables.get(resource)
         if table is None or version >= self.version:
             return undone
-        if version < table.forgotten:
-            raise VersionTooOldError(version, table.forgotten)
+        oldest = max(table.forgotten, self.compacted)
+        if version < oldest:
+            raise VersionTooOldError(version, oldest)
         for change in reversed(table.log):
             if change.version <= version:
                 break
@@ -244,6 +246,10 @@ class Store:
             listener(change)
         for listener in tuple(self._listeners.get("*", ())):
             listener(change)
+
+    def compact(self) -> None:
+        """No state before the present one can be listed any more; watches may still resume."""
+        self.compacted = self.version
 
     def forget(self, resource: str) -> None:
         """Empties the log of a resource (as etcd's compaction does): every older version is expired from here on."""

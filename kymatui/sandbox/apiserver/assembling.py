@@ -96,6 +96,7 @@ class ApiServer:
     def bootstrap(self, port: int = 6443) -> None:
         """Creates what every cluster holds."""
         populate(self.client, port)
+        self.store.compact()
 
     def add_user(self, token: str, user: User) -> None:
         """Lets another fixed token in."""

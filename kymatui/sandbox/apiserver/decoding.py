@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure
 
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 _STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_QUOTED = 30
 _GO_KINDS: tuple[tuple[type, str], ...] = (
     (bool, "bool"),
     (str, "string"),
@@ -166,7 +168,7 @@ def unrecognized(resource: Resource, why: str, data: bytes, *, binary: bool = Fa
     elif binary or not text.lstrip().startswith("{"):
         shown = data.hex() if len(data) <= 32 else data[:32].hex() + " ..."
     else:
-        shown = text if len(text) <= 48 else text[:48] + " ..."
+        shown = text if len(text) <= _QUOTED else text[:_QUOTED] + " ..."
     return bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why} ({shown})")
 
 
@@ -214,10 +216,52 @@ def cannot_handle(kind: str, version: str, wanted: str, why: str) -> StatusError
     return bad_request(f'{kind} in version "{version}" cannot be handled as a {wanted}: {why}')
 
 
-def decode_typed(value: Object, resource: Resource, validation: str) -> tuple[Object, list[str]]:
+class _Doubled(dict[str, Any]):
+    """An object of which fields were given twice."""
+
+    names: tuple[str, ...] = ()
+
+
+def duplicate_fields(data: bytes) -> list[str]:
+    """What strict decoding says of fields that stand twice in an object."""
+    if not data:
+        return []
+    found: list[_Doubled] = []
+
+    def gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) == len(pairs):
+            return value
+        doubled = _Doubled(value)
+        doubled.names = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        found.append(doubled)
+        return doubled
+
+    try:
+        value = json.loads(data, object_pairs_hook=gather)
+    except (ValueError, RecursionError):
+        return []
+    return [f'duplicate field "{place}"' for place in _doubled_places(value, "")] if found else []
+
+
+def _doubled_places(value: Any, place: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value, _Doubled):
+            yield from (f"{place}{name}" for name in value.names)
+        for name, part in value.items():
+            yield from _doubled_places(part, f"{place}{name}.")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _doubled_places(part, f"{place.rstrip('.')}[{index}].")
+
+
+def decode_typed(
+    value: Object, resource: Resource, validation: str, doubled: Sequence[str] = ()
+) -> tuple[Object, list[str]]:
     """The object as its kind has it, with defaults, and warnings. Raises StatusError 400."""
     try:
         obj, problems = resource.semantics.decode(value)
+        problems = [*doubled, *problems]
     except DecodingError as error:
         raise cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
     if problems and validation == "Strict":

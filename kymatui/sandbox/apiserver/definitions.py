@@ -135,7 +135,9 @@ class Definitions:
         name = definition["metadata"]["name"]
         if condition_of(definition["status"], "Established").get("status") != "True":
             return
-        key = msgspec.json.encode([definition["spec"], definition["status"].get("acceptedNames")]).decode()
+        terminating = bool(definition["metadata"].get("deletionTimestamp"))
+        parts = [definition["spec"], definition["status"].get("acceptedNames"), terminating]
+        key = msgspec.json.encode(parts).decode()
         if self._served.get(name) == key:
             return
         self._served[name] = key
@@ -165,6 +167,7 @@ class Definitions:
                 storage_hash=_hash_of(spec),
                 subresources=_subresources(version, names["kind"]),
                 custom=True,
+                terminating=bool(definition["metadata"].get("deletionTimestamp")),
                 unconditional_update=False,
                 selectable_fields=tuple(
                     found["jsonPath"].lstrip(".") for found in version.get("selectableFields") or ()
@@ -279,8 +282,22 @@ def _view(resource: Resource, changed_at: int, *, plain: bool) -> Callable[[Stor
     return view
 
 
-def required_finalizer(obj: Object) -> None:
+def begin_deletion(obj: Object, now: float) -> None:
     """What a definition gets when its deletion begins."""
+    metadata = obj["metadata"]
+    metadata["deletionTimestamp"] = timestamp(now)
+    status: Object = obj.setdefault("status", {})
+    conditions = status.get("conditions") or []
+    conditions.append(
+        {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": timestamp(now),
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }
+    )
+    status["conditions"] = conditions
     finalizers: list[str] = obj["metadata"].setdefault("finalizers", [])
     if CLEANUP not in finalizers:
         finalizers.append(CLEANUP)

@@ -13,9 +13,9 @@ from kymatui.sandbox.apiserver.strategies import (
     prepare_update,
 )
 from kymatui.sandbox.clock import Clock
-from kymatui.sandbox.schemas.constraints import validate_lists, validate_schema
+from kymatui.sandbox.customrules import custom_errors
 from kymatui.sandbox.schemas.decoding import DecodeError, decode, empty
-from kymatui.sandbox.schemas.fielderrors import FieldError, causes
+from kymatui.sandbox.schemas.fielderrors import causes
 from kymatui.sandbox.schemas.kinds.defaults import default_builtin
 from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update
 from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_custom_metadata, validate_update
@@ -115,15 +115,13 @@ class CustomSemantics:
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
         found = validate_custom_metadata(obj, None, namespaced=self._namespaced)
-        return causes([*found, *self._errors(obj)])
+        return causes([*found, *custom_errors(self._schema, obj, None)])
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
         del subresource
         found = validate_custom_metadata(new, old, namespaced=self._namespaced)
-        return causes([*found, *found, *self._errors(new)])
-
-    def _errors(self, obj: Object) -> list[FieldError]:
-        return [*validate_schema(self._schema, obj), *validate_lists(self._schema, obj)]
+        again = validate_custom_metadata(new, None, namespaced=self._namespaced)
+        return causes([*found, *found, *again, *custom_errors(self._schema, new, old)])
 
     def columns(self) -> list[Object]:
         return custom_columns(self._columns)

@@ -58,7 +58,7 @@ def _quality(text: str) -> float:
         return 1.0
 
 
-def negotiate(request: Request, *, listing: bool = False, transforms: bool = True) -> Accepted:
+def negotiate(request: Request, *, listing: bool = False, transforms: bool = True, custom: bool = False) -> Accepted:
     """The first form asked for that is served; raises StatusError 406.
 
     Protobuf is never served: a client that asks for it first gets its next choice.
@@ -75,7 +75,7 @@ def negotiate(request: Request, *, listing: bool = False, transforms: bool = Tru
         accepted = _transformed(request, media, clause.parameters, transforms)
         if accepted is not None:
             return accepted
-    if known or PROTOBUF in accept:
+    if known or custom or PROTOBUF in accept:
         message = f"only the following media types are accepted: {_LISTED}"
         raise failure(406, "NotAcceptable", message)
     message = f"406: Not Acceptable\n\nAvailable representations: {_STREAMS if listing else _LISTED}"

@@ -104,7 +104,7 @@ class Patch:
     ) -> tuple[Object, list[str]]:
         """A patched object as its kind has it, with defaults, and warnings; raises StatusError 422."""
         self._check_type(obj, resource, registered)
-        text = msgspec.json.encode(obj)
+        text = _as_shown(obj, resource)
         try:
             decoded, problems = resource.semantics.decode(obj)
         except DecodingError as error:
@@ -125,7 +125,7 @@ class Patch:
             why = f"converting ({version}.{kind}) to ({group}.{resource.kind}): unknown conversion"
         else:
             why = f'no kind "{kind}" is registered for version "{api_version}" {SCHEME}'
-        raise _invalid_patch(msgspec.json.encode(obj), why)
+        raise _invalid_patch(_as_shown(obj, resource), why)
 
     def applied_object(self, resource: Resource, info: RequestInfo) -> Object:
         """The object of an apply patch, of the right kind; raises StatusError 400."""
@@ -166,6 +166,35 @@ def patch_failure(error: PatchFailedError) -> StatusError:
     if error.status == 500:
         return failure(500, "", str(error))
     return failure(422, "Invalid", "the server rejected our request due to an error in our request", {})
+
+
+_METADATA_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
+def _as_shown(obj: Object, resource: Resource) -> bytes:
+    """The object's JSON in the order in which the server quotes it."""
+    if resource.custom:
+        bare = {**obj, "metadata": {k: v for k, v in metadata_of(obj).items() if k != "managedFields"}}
+        return msgspec.json.encode(bare, order="sorted")
+    metadata = metadata_of(obj)
+    ordered = {name: metadata[name] for name in _METADATA_ORDER if name in metadata}
+    return msgspec.json.encode({**dict(sorted(obj.items())), "metadata": {**ordered, **metadata}})
 
 
 def _invalid_patch(text: bytes, why: str) -> StatusError:

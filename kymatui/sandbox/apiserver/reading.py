@@ -36,7 +36,7 @@ class Reader:
     # -- one object
 
     def get(self, request: Request, info: RequestInfo, resource: Resource) -> Response:
-        accepted = negotiate(request)
+        accepted = negotiate(request, custom=resource.custom)
         version = request.first("resourceVersion")
         if version and bad_watch_version(version) > self.store.version:
             raise too_large_version(int(version), self.store.version)
@@ -78,7 +78,7 @@ class Reader:
     # -- lists
 
     def list_objects(self, request: Request, info: RequestInfo, resource: Resource) -> Response:
-        accepted = negotiate(request, listing=not resource.custom)
+        accepted = negotiate(request, listing=True, custom=resource.custom)
         options = list_options(request)
         namespace = (info.namespace or None) if resource.namespaced else None
         selector = parse_selectors(resource, options.labels, options.fields)

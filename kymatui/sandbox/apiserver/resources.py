@@ -68,6 +68,7 @@ class Resource:
     storage_hash: str = ""
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     custom: bool = False
+    terminating: bool = False
     unconditional_update: bool = True
     creates_on_update: bool = False
     returns_deleted: bool = False

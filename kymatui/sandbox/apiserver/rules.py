@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from kymatui.sandbox.apiserver.admission import IMMORTAL
-from kymatui.sandbox.apiserver.definitions import DEFINITIONS, required_finalizer
+from kymatui.sandbox.apiserver.definitions import DEFINITIONS, begin_deletion
 from kymatui.sandbox.apiserver.exchange import User
 from kymatui.sandbox.apiserver.options import DeleteOptions
 from kymatui.sandbox.apiserver.resources import Object, Resource
@@ -55,8 +55,7 @@ class KindRules:
 
     def _end_definition(self, resource: Resource, obj: Object, options: DeleteOptions) -> Object | None:
         if not obj["metadata"].get("deletionTimestamp"):
-            obj["metadata"]["deletionTimestamp"] = timestamp(self._clock.now())
-            required_finalizer(obj)
+            begin_deletion(obj, self._clock.now())
             return self._kept(resource, obj, options)
         return obj if obj["metadata"].get("finalizers") else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kymatui.sandbox.apiserver.admission import Admission
-from kymatui.sandbox.apiserver.decoding import check_kind, decode_body, decode_typed
+from kymatui.sandbox.apiserver.decoding import check_kind, decode_body, decode_typed, duplicate_fields
 from kymatui.sandbox.apiserver.deleting import finished
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.holding import Holding
@@ -33,6 +33,7 @@ from kymatui.sandbox.apiserver.statuses import (
     already_exists,
     conflict,
     failure,
+    forbidden,
     invalid,
     not_found,
 )
@@ -74,7 +75,8 @@ class Writer:
         options = write_options(request, "CreateOptions")
         obj = decode_body(request, resource)
         check_kind(obj, resource, self.kinds.registered, request.body)
-        obj, warnings = decode_typed(obj, resource, options.validation)
+        doubled = duplicate_fields(request.body) if options.validation != "Ignore" else []
+        obj, warnings = decode_typed(obj, resource, options.validation, doubled)
         check_namespace(obj, info.namespace, resource)
         written = self.create_object(resource, obj, user, options)
         return with_warnings(self.reader.answer_object(request, resource, written, accepted, 201), warnings)
@@ -102,6 +104,9 @@ class Writer:
         if existing is not None:
             raise _exists(resource, existing, name)
         self.admission.validate(resource, obj, None, user)
+        if resource.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.full_name, name, why)
         if options.dry_run:
             return obj
         return self.reader.object(resource, self.store.put(resource.full_name, obj))
@@ -113,7 +118,8 @@ class Writer:
         options = write_options(request, "UpdateOptions")
         obj = decode_body(request, resource)
         check_kind(obj, resource, self.kinds.registered, request.body)
-        obj, warnings = decode_typed(obj, resource, options.validation)
+        doubled = duplicate_fields(request.body) if options.validation != "Ignore" else []
+        obj, warnings = decode_typed(obj, resource, options.validation, doubled)
         check_namespace(obj, info.namespace, resource)
         check_name(obj, info.name)
         written = self.update_object(resource, obj, info, user, options)
