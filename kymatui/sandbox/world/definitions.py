@@ -83,7 +83,7 @@ def kyma() -> Schema:
             "controller": STRING,
             "remoteModuleTemplateRef": STRING,
         },
-        ["name", "managed"],
+        ["name"],
     )
     spec = record(
         {"channel": CHANNEL, "skipMaintenanceWindows": BOOLEAN, "modules": items(module, "name")}, ["channel"]
@@ -159,7 +159,6 @@ def manifest() -> Schema:
             "synced": items(synced, **{"x-kubernetes-list-type": "atomic"}),
             "observedGeneration": INTEGER,
         },
-        ["state"],
     )
     old_spec = record({**shared, "remote": {**BOOLEAN, "default": True}, "resource": ANYTHING}, ["installs"])
     old_condition = record(
@@ -267,10 +266,7 @@ def watcher() -> Schema:
         },
         ["serviceInfo", "resourceToWatch", "field", "gateway"],
     )
-    status = record(
-        {"state": choice(STATES), "conditions": conditions(), "observedGeneration": INTEGER},
-        ["state"],
-    )
+    status = record({"state": choice(STATES), "conditions": conditions(), "observedGeneration": INTEGER})
     return definition(GROUP, "Watcher", "watchers", [version_of("v1beta2", spec, status)])
 
 

@@ -32,6 +32,7 @@ LAST = frozenset(
         "Deployment",
     }
 )
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROLLING = {"NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "NewReplicaSetAvailable"}
 
 
@@ -52,7 +53,7 @@ def parse(text: bytes) -> list[Obj]:
     """The objects of a multi-document YAML, lists flattened, duplicates dropped."""
     seen: set[tuple[str, ...]] = set()
     found: list[Obj] = []
-    for document in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    for document in yaml.load_all(text, Loader=YAML_LOADER):
         items = (
             document.get("items", []) if isinstance(document, dict) and document.get("kind") == "List" else [document]
         )

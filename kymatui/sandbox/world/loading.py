@@ -15,9 +15,10 @@ from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.apiserver.statuses import StatusError
 from kymatui.sandbox.controllers.observing import Obj
 from kymatui.sandbox.storage import Store
-from kymatui.sandbox.world.kinds import Kinds
+from kymatui.sandbox.world.kinds import DEFINITIONS, Kinds
 
 SUFFIXES = (".yaml", ".yml", ".json")
+PAUSE_SECONDS, PATIENCE_SECONDS = 0.1, 5.0
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -38,6 +39,7 @@ class LoadReport:
     loaded: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    done: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,48 @@ class _Found:
 def load(client: LocalClient, store: Store, paths: Iterable[Path], *, namespace: str = "default") -> LoadReport:
     """Creates (or replaces) every object of the files; `namespace` is for those that name none but need one.
 
-    A file that cannot be read as YAML, and an object the server refuses, end up in `failures` and stop nothing else.
-    Raises ConfigurationError where a path is not there.
+    Begins at once and goes on with the clock, because a new kind is served only when its definition is established:
+    the report is complete when it is `done`. A file that is no YAML, and an object the server refuses, end up in
+    `failures` and stop nothing else. Raises ConfigurationError where a path is not there.
     """
     report = LoadReport()
     found = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
-    kinds = Kinds(store)
-    for one in found:
-        try:
-            _put(client, kinds, one.obj, namespace)
-        except (LookupError, StatusError, ValueError) as error:
-            report.failures.append(f"{one.path}: {one.title}: {error}")
-        else:
-            report.loaded.append(one.title)
+    _Loading(client, Kinds(store), namespace, report).go_on(found)
     return report
+
+
+class _Loading:
+    """Puts objects, and those whose kind is not served yet again a little later."""
+
+    def __init__(self, client: LocalClient, kinds: Kinds, namespace: str, report: LoadReport) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._namespace = namespace
+        self._report = report
+        self._end = client.clock.now() + PATIENCE_SECONDS
+
+    def go_on(self, found: Sequence[_Found]) -> None:
+        waiting = [one for one in found if not self._put(one)]
+        if waiting:
+            self._client.clock.call_later(PAUSE_SECONDS, lambda: self.go_on(waiting))
+        else:
+            self._report.done = True
+
+    def _put(self, one: _Found) -> bool:
+        """False where it is to be tried again."""
+        try:
+            note = _put(self._client, self._kinds, one.obj, self._namespace)
+        except LookupError as error:
+            if self._client.clock.now() < self._end:
+                return False
+            self._report.failures.append(f"{one.path}: {one.title}: {error.args[0]}")
+        except (StatusError, ValueError) as error:
+            self._report.failures.append(f"{one.path}: {one.title}: {error}")
+        else:
+            self._report.loaded.append(one.title)
+            if note:
+                self._report.skipped.append(f"{one.path}: {one.title}: {note}")
+        return True
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -123,8 +153,8 @@ def _is_object(obj: Any) -> bool:
     )
 
 
-def _put(client: LocalClient, kinds: Kinds, obj: Obj, default: str) -> None:
-    """Creates the object, replaces it where it is there, and writes its status where it has one."""
+def _put(client: LocalClient, kinds: Kinds, obj: Obj, default: str) -> str:
+    """Creates or replaces the object and writes its status; returns why the status was left out, or ""."""
     found = kinds.find(obj["apiVersion"], obj["kind"])
     if found is None:
         raise LookupError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
@@ -143,24 +173,34 @@ def _put(client: LocalClient, kinds: Kinds, obj: Obj, default: str) -> None:
         if error.reason != "AlreadyExists":
             raise
         created = _replace(client, resource, made, version)
-    if obj.get("status") and resource != "namespaces":
-        _write_status(client, resource, created, obj["status"], version)
+    if obj.get("status") and resource not in ("namespaces", DEFINITIONS):
+        return _write_status(client, resource, created, obj["status"], version)
+    return ""
 
 
 def _replace(client: LocalClient, resource: str, obj: Obj, version: str) -> Obj:
+    """An update; a Job, which cannot be changed, is made again."""
     metadata = obj["metadata"]
-    live = client.get(resource, metadata["name"], namespace=metadata.get("namespace", ""), version=version)
-    carried = {"resourceVersion": live["metadata"]["resourceVersion"]}
-    return client.update(resource, {**obj, "metadata": {**metadata, **carried}}, version=version)
+    namespace = metadata.get("namespace", "")
+    if resource == "jobs.batch":
+        client.delete(resource, metadata["name"], namespace=namespace, propagation="Background")
+        return client.create(resource, obj, namespace=namespace, version=version)
+    live = client.get(resource, metadata["name"], namespace=namespace, version=version)
+    changed = {**obj, "metadata": {**metadata, "resourceVersion": live["metadata"]["resourceVersion"]}}
+    if resource == "services":
+        addresses = {k: live["spec"][k] for k in ("clusterIP", "clusterIPs") if k in live["spec"]}
+        changed["spec"] = {**addresses, **obj["spec"]}
+    return client.update(resource, changed, version=version)
 
 
-def _write_status(client: LocalClient, resource: str, created: Obj, status: Any, version: str) -> None:
-    """A kind without the subresource kept the status at once, and has nothing to write it to."""
+def _write_status(client: LocalClient, resource: str, created: Obj, status: Any, version: str) -> str:
+    """A kind without the subresource kept the status at once; one that the server refuses is left out and told."""
     try:
         client.update_status(resource, {**created, "status": status}, version=version)
     except StatusError as error:
         if error.reason not in ("NotFound", "MethodNotAllowed"):
-            raise
+            return f"its status was left out: {error}"
+    return ""
 
 
 def _ensure_namespace(client: LocalClient, name: str) -> None:

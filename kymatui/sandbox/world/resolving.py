@@ -15,6 +15,7 @@ from kymatui.sandbox.controllers.observing import Obj, Observer
 from kymatui.sandbox.registry.failures import Refusal
 from kymatui.sandbox.registry.storage import RegistryStore
 from kymatui.sandbox.world.announcing import PREFIX, RELEASES, TEMPLATES
+from kymatui.sandbox.world.installing import YAML_LOADER
 from kymatui.sandbox.world.packing import BASE, TAR
 
 
@@ -46,6 +47,7 @@ class Resolver:
     def __init__(self, observer: Observer, store: RegistryStore) -> None:
         self._observer = observer
         self._store = store
+        self._descriptors: dict[str, Mapping[str, Any]] = {}  # by the digest of their layer
 
     def resolve(self, kyma: Obj, entry: Mapping[str, Any], known: Mapping[str, Any] | None) -> Resolved | Unresolved:
         """`entry` is the module's entry in the spec, `known` its entry in the status."""
@@ -88,13 +90,12 @@ class Resolver:
         try:
             manifest = self._store.manifest(repository, version)
             config = json.loads(self._store.blob(repository, manifest.document["config"]["digest"]))
-            content = self._store.blob(repository, config["componentDescriptorLayer"]["digest"])
+            layer = config["componentDescriptorLayer"]["digest"]
+            if layer not in self._descriptors:
+                self._descriptors[layer] = _unpacked(self._store.blob(repository, layer))
         except Refusal:
             return None
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            member = archive.extractfile("component-descriptor.yaml")
-            found: Mapping[str, Any] = yaml.safe_load(member.read() if member else b"{}")
-        return found
+        return self._descriptors[layer]
 
     # -- the old way
 
@@ -140,6 +141,14 @@ class Resolver:
                 "waiting for next maintenance window to update module version", "", True, maintenance=True
             )
         return found
+
+
+def _unpacked(content: bytes) -> Mapping[str, Any]:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        member = archive.extractfile("component-descriptor.yaml")
+        text = member.read() if member else b"{}"
+    found: Mapping[str, Any] = yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 - the safe loader, in C where it is
+    return found
 
 
 def raw_manifest(descriptor: Mapping[str, Any]) -> tuple[str, str]:

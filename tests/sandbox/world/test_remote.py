@@ -1,0 +1,85 @@
+"""Two clusters: the Manifests on the control plane, the modules in the runtime, one lifecycle-manager between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from kymatui.sandbox.clock import ManualClock
+from kymatui.sandbox.registry.server import Registry
+from kymatui.sandbox.world import fleet
+from kymatui.sandbox.world.announcing import RELEASES, TEMPLATES
+from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
+from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
+from tests.sandbox.living import Living
+
+NAME = "11111111-2222-4333-a444-555555555555"
+
+
+@dataclass
+class Two:
+    control: Living
+    runtime: Living
+
+
+@pytest.fixture
+def two() -> Two:
+    clock = ManualClock()
+    control, runtime = Living(clock), Living(clock)
+    runtimes = {NAME: RuntimeCluster(runtime.controllers, "apiVersion: v1\nkind: Config\n")}
+    world = populate_remote(control.controllers, runtimes, Registry(port=5000), others=8)
+    control.advance(18)
+    assert world.story.done, world.story.waiting_for
+    return Two(control, runtime)
+
+
+def states(living: Living, name: str, namespace: str) -> dict[str, str]:
+    return {m["name"]: m["state"] for m in living.status(KYMAS, name, namespace)["modules"]}
+
+
+def test_both_sides_tell_the_same_states_but_only_one_names_manifests(two: Two) -> None:
+    control = states(two.control, NAME, fleet.CONTROL)
+    assert control == states(two.runtime, "default", "kyma-system")
+    assert control["serverless"] == "Ready"
+    assert control["api-gateway"] == "Deleting"
+    here = two.control.status(KYMAS, NAME, fleet.CONTROL)["modules"]
+    there = two.runtime.status(KYMAS, "default", "kyma-system")["modules"]
+    assert any("manifest" in m for m in here)
+    assert not any("manifest" in m for m in there)
+    assert {m["template"]["metadata"]["namespace"] for m in there if "template" in m} == {"kyma-system"}
+
+
+def test_manifests_are_on_one_side_and_managers_on_the_other(two: Two) -> None:
+    assert two.runtime.client.find("deployments.apps", "serverless-operator", namespace="kyma-system") is not None
+    assert two.control.client.find("deployments.apps", "serverless-operator", namespace="kyma-system") is None
+    labels = f"operator.kyma-project.io/kyma-name={NAME}"
+    assert len(two.control.names(MANIFESTS, fleet.CONTROL, labels)) >= 10
+    assert two.runtime.client.find(MANIFESTS, "any", namespace="kyma-system") is None
+
+
+def test_the_runtime_sees_the_catalog_without_mandatory_and_internal_modules(two: Two) -> None:
+    here = set(two.control.names(RELEASES, fleet.CONTROL))
+    there = set(two.runtime.names(RELEASES, "kyma-system"))
+    assert here - there == {"warden", "compass-manager"}
+    template = two.runtime.get(TEMPLATES, "keda-1.5.0", "kyma-system")
+    assert {m["manager"] for m in template["metadata"]["managedFields"]} == {"catalog-sync"}
+
+
+def test_an_edit_in_the_runtime_reaches_the_control_plane(two: Two) -> None:
+    kyma = two.runtime.get(KYMAS, "default", "kyma-system")
+    modules = [m for m in kyma["spec"]["modules"] if m["name"] != "istio"]
+    two.runtime.client.patch(KYMAS, "default", {"spec": {"modules": modules}}, namespace="kyma-system")
+    two.control.advance(8)
+    assert "istio" not in states(two.control, NAME, fleet.CONTROL)
+    assert two.runtime.client.find("deployments.apps", "istiod", namespace="kyma-system") is None
+
+
+def test_the_rest_of_the_fleet_is_there_and_left_alone(two: Two) -> None:
+    names = set(two.control.names(KYMAS, fleet.CONTROL))
+    assert names == {NAME, *fleet.runtimes(8)}
+    secrets = two.control.client.list("secrets", namespace=fleet.CONTROL, labels="operator.kyma-project.io/kyma-name")
+    by_kyma = [s["metadata"]["labels"]["operator.kyma-project.io/kyma-name"] for s in secrets]
+    first, second, *_ = fleet.runtimes(8)
+    assert (by_kyma.count(first), by_kyma.count(second), by_kyma.count(NAME)) == (0, 2, 1)
