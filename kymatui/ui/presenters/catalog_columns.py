@@ -11,7 +11,7 @@ from kymatui.ui.widgets.columns import Column
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
 
-COLUMNS = (
+COLUMNS: tuple[Column, ...] = (
     Column("name", "NAME", 18, flex=3),
     Column("source", "SRC", 5, priority=4),
     Column("channel", "CHANNEL", 12, priority=1),
