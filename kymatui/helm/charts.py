@@ -162,6 +162,8 @@ def _read(name: str, reader: Any, *args: Any) -> Any:
         return reader(*args)
     except YamlError as error:
         raise HelmError(f"cannot load {name}: {error}") from error
+    except RecursionError as error:
+        raise HelmError(f"cannot load {name}: it is nested too deeply") from error
 
 
 def _sort_in(chart: Chart, file: ChartFile, packed: dict[str, list[ChartFile]]) -> None:

@@ -22,8 +22,11 @@ _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas"
 _HOLDERS: Final = frozenset({"definitions", "$defs"})
 
 
-def check_references(document: Any, is_known: Callable[[str], bool]) -> None:
-    """ValueError for a reference to something else than the document, its parts, a metaschema or a URN."""
+def check_references(document: Any, is_known: Callable[[str], bool], visit: Callable[[dict[str, Any]], None]) -> None:
+    """ValueError for a reference to something else than the document, its parts, a metaschema or a URN.
+
+    `visit` is called with every schema that validation can get to.
+    """
     bases = set(_bases(document))
     seen: set[int] = set()
     waiting: list[tuple[Any, str]] = [(document, _BASE)]
@@ -32,6 +35,7 @@ def check_references(document: Any, is_known: Callable[[str], bool]) -> None:
         if not isinstance(schema, dict) or id(schema) in seen:
             continue
         seen.add(id(schema))
+        visit(schema)
         base = _base_of(schema, base)
         waiting.extend((part, base) for part in _parts(schema))
         reference = schema.get("$ref")

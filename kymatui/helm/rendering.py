@@ -97,11 +97,7 @@ def render(
     Raises HelmError, with Helm's words where Helm has them.
     """
     capabilities = Capabilities(kube_version, api_versions)
-    given = plain_values(values)
-    root = process_dependencies(chart, given)
-    coalesced = coalesce_values(root, given)
-    if check_schema:
-        check_schemas(root, coalesced)
+    root, coalesced = _prepare(chart, values, check_schema)
     _check_kube_version(chart, capabilities)
     release = {
         "Name": release_name,
@@ -125,6 +121,19 @@ def _sort(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]] | Manif
         if error.path.lower().endswith(MANIFEST_SUFFIXES):
             raise
         return error
+
+
+def _prepare(chart: Chart, values: Mapping[str, Any], check_schema: bool) -> tuple[ChartNode, dict[str, Any]]:
+    """The dependencies that are in, and the values of all charts."""
+    try:
+        given = plain_values(values)
+        root = process_dependencies(chart, given)
+        coalesced = coalesce_values(root, given)
+        if check_schema:
+            check_schemas(root, coalesced)
+    except RecursionError as error:
+        raise HelmError(f"the values of chart {chart.name} are nested too deeply") from error
+    return root, coalesced
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:

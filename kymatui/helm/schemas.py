@@ -98,15 +98,22 @@ def _validator(schema: bytes) -> Any:
         raise ValueError(f"values.schema.json: {error}") from error
     cls = _class_for(document)
     try:
-        cls.check_schema(document)
+        cls.check_schema(document, format_checker=None)  # patterns are Go's, not Python's: see _check_patterns
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path))
         raise ValueError(
             f"\"file:///values.schema.json#\" is not valid against metaschema: at '/{place}': {error.message}"
         ) from error
     registry = _registry()
-    check_references(document, lambda uri: uri in registry)
+    check_references(document, lambda uri: uri in registry, _check_patterns)
     return cls(document, registry=registry, format_checker=_format_checker(cls))
+
+
+def _check_patterns(schema: dict[str, Any]) -> None:
+    named = schema.get("patternProperties")
+    for pattern in [schema.get("pattern"), *(named if isinstance(named, dict) else ())]:
+        if isinstance(pattern, str):
+            _matches(pattern, "")
 
 
 def _registry() -> Any:

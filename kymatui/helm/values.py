@@ -79,18 +79,32 @@ def merge_values(
 
     Whole numbers of --set are Int64, all other numbers float, as Go has them. Raises HelmError.
     """
+    try:
+        return _merge(value_files, set_json, set, set_string, set_file, set_literal)
+    except RecursionError as error:
+        raise HelmError("values are nested too deeply") from error
+
+
+def _merge(
+    value_files: Iterable[str | Path],
+    in_json: Iterable[str],
+    typed: Iterable[str],
+    strings: Iterable[str],
+    files: Iterable[str],
+    literal: Iterable[str],
+) -> dict[str, Any]:
     base: dict[str, Any] = {}
     for path in value_files:
         base = merge_maps(base, _read_values(path))
-    for line in set_json:
+    for line in in_json:
         base = setting.set_json(base, line, merge_maps)
-    for line in set:
+    for line in typed:
         setting.set_values(base, line)
-    for line in set_string:
+    for line in strings:
         setting.set_strings(base, line)
-    for line in set_file:
+    for line in files:
         setting.set_files(base, line, _read_text)
-    for line in set_literal:
+    for line in literal:
         setting.set_literal(base, line)
     return base
 

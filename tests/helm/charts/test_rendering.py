@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kymatui import helm
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, Rendered, render, sort_hooks
 from kymatui.helm.manifests import ManifestError, split_manifests
@@ -255,6 +258,7 @@ def test_values_are_held_against_the_schema_in_the_words_of_helm(values: dict[st
         {"$ref": "#/nothing"},
         {"$ref": "file:///etc/passwd"},
         {"pattern": "("},
+        {"properties": {"b": {"patternProperties": {"(?!x)": {}}}}},
         {"type": "nonsense"},
         [],
     ],
@@ -280,3 +284,32 @@ def test_a_pattern_of_a_schema_cannot_run_away() -> None:
     files = {"values.schema.json": json.dumps({"properties": {"a": {"pattern": "^(a+)+$"}}})}
     with pytest.raises(HelmError, match="does not match pattern"):
         rendered(files, {"a": "a" * 60 + "!"})
+
+
+def test_patterns_of_a_schema_are_those_of_go() -> None:
+    files = {"values.schema.json": json.dumps({"properties": {"a": {"pattern": r"^\pL+\z"}}})}
+    assert rendered(files, {"a": "é"}).files == {}
+
+
+@pytest.mark.parametrize("place", ["values.yaml", "values.schema.json", "templates/a.yaml"])
+@pytest.mark.parametrize("text", ['{"a": ' * 499 + "1" + "}" * 499, '{"a": ' * 600 + "1" + "}" * 600])
+def test_depth_is_no_crash(place: str, text: str) -> None:
+    with contextlib.suppress(HelmError):
+        rendered({place: text})
+
+
+def test_the_example_of_the_package(tmp_path: Path) -> None:
+    """What the docstring of kymatui.helm shows."""
+    (tmp_path / "web" / "templates").mkdir(parents=True)
+    (tmp_path / "web" / "Chart.yaml").write_text(CHART.replace("name: c", "name: web"))
+    (tmp_path / "web" / "templates" / "d.yaml").write_text(
+        "kind: Deployment\nspec: {replicas: {{ .Values.replicas }}}\n"
+    )
+    (tmp_path / "prod.yaml").write_text("replicas: 2\n")
+    chart = helm.load_chart(tmp_path / "web")
+    values = helm.merge_values(value_files=[tmp_path / "prod.yaml"], set=["replicas=3"])
+    found = helm.render(chart, values, release_name="web", namespace="shop")
+    assert [(one.path, one.kind, one.content) for one in found.manifests] == [
+        ("web/templates/d.yaml", "Deployment", "kind: Deployment\nspec: {replicas: 3}")
+    ]
+    assert all(hasattr(helm, name) for name in helm.__all__)
