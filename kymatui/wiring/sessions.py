@@ -198,7 +198,7 @@ class CatalogSession:
 
     def _pause(self, attempt: int) -> float | None:
         if attempt:
-            return float(min(30.0, 0.5 * 2 ** min(attempt, 6)))
+            return float(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)))
         if self._due is not None:
             return max(0.0, self._due - time.monotonic())
         definitions = self._feeds.states().get(DEFINITIONS)

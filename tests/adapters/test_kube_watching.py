@@ -201,6 +201,30 @@ def dropping(exchange: Exchange) -> bool:
     return True
 
 
+def test_a_server_that_answers_and_breaks_off_again_and_again_is_asked_ever_less_often() -> None:
+    """A proxy whose connections last for one event must not be asked in a circle because each begins well."""
+    waits: list[float] = []
+
+    def respond(exchange: Exchange) -> None:
+        exchange.begin_stream()
+        exchange.event("ADDED", thing("a"))
+        exchange.event("BOOKMARK", bookmark("5", end=True))
+        exchange.drop()
+
+    def wait(event: threading.Event, seconds: float) -> bool:
+        waits.append(seconds)
+        return event.wait(min(seconds, 0.02))
+
+    with serving(respond) as address:
+        store = Store(lambda: None)
+        watch = Watch(Client(transport(address)), Subject(THING), store, timing=Timing(wait=wait, spread=lambda: 0.0))
+        watch.start()
+        eventually(lambda: len(waits) > 6)
+        watch.stop()
+        watch.join(5)
+    assert waits[:5] == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
 def test_waits_grow_from_half_a_second_to_thirty() -> None:
     timing = Timing(spread=lambda: 1.0)
     assert [timing.backoff(n) for n in (0, 1, 2, 6, 20)] == [0.5, 1.0, 2.0, 30.0, 30.0]

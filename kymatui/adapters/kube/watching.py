@@ -36,6 +36,7 @@ from kymatui.errors import (
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _INITIAL_END = "k8s.io/initial-events-end"
+_BRIEF = 5.0  # a watch that ends sooner has not shown that the server serves it
 _HEADERS = 30.0  # how long the server may take to begin with an answer, and to go on with a list
 
 
@@ -160,8 +161,11 @@ class Watch:
             if not self._may_list():
                 raise
             return self._polled()
+        finally:
+            if self._timing.now() - began >= _BRIEF:
+                self._attempt = 0
         # A watch that ends after minutes did what it was asked to; one that ends at once must not be asked in a circle.
-        if self._timing.now() - began >= 1.0:
+        if self._timing.now() - began >= _BRIEF:
             return 0.0
         self._attempt += 1
         return self._timing.backoff(self._attempt)
@@ -192,7 +196,7 @@ class Watch:
         return self._polled()
 
     def _polled(self) -> float:
-        self._version = ""
+        self._version, self._attempt = "", 0
         message = f"may not be watched; listed every {self._timing.poll:.0f} s"
         self.store.publish(Feed(FeedState.LIVE, self._timing.now(), self._where(message)))
         return self._timing.poll
@@ -300,7 +304,7 @@ class Watch:
         self._live()
 
     def _live(self) -> None:
-        self._synced, self._attempt = True, 0
+        self._synced = True
         self._heard = self._timing.now()
         if self.store.feed.state is not FeedState.LIVE:
             self.store.publish(Feed(FeedState.LIVE, self._heard, self._where("")))

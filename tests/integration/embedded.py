@@ -1,0 +1,293 @@
+"""The embedded cluster as a test sees it: objects put and taken away over HTTP, faults, and sessions of its users."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kymatui.adapters.kube.client import Client, PatchType, Write
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.watching import Timing
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import ConflictError, NotFoundError
+from kymatui.sandbox.faulting import FaultClient
+from kymatui.sandbox.process import RunningSandbox
+from kymatui.sandbox.world.definitions import kyma_definitions, module_definition
+from kymatui.wiring import CatalogSession, SessionOptions, open_session
+
+Json = dict[str, Any]
+STRICT, LOOSE, VIEWER = "strict", "loose", "viewer-of-tests"
+GROUP = "operator.kyma-project.io"
+NAMESPACE = "kyma-system"
+KYMAS, TEMPLATES = f"kymas.{GROUP}", f"moduletemplates.{GROUP}"
+METAS, MANIFESTS = f"modulereleasemetas.{GROUP}", f"manifests.{GROUP}"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+QUICK = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
+_LAX = Write(validation="Ignore")
+
+
+def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 20.0) -> None:
+    """Waits until something that another process or thread does has happened."""
+    deadline = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < deadline, f"it never happened: {what}"
+        time.sleep(0.01)
+
+
+class Embedded:
+    """One cluster of a sandbox."""
+
+    def __init__(self, kubeconfig: Path, name: str, folder: Path) -> None:
+        self.kubeconfig, self.name = kubeconfig, name
+        self._folder = folder
+        self.client = Client(Transport(connect(str(kubeconfig), name, "")))
+        self._faults = FaultClient.for_kubeconfig(kubeconfig, name)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def on(sandbox: RunningSandbox, name: str, folder: Path) -> Iterator[Embedded]:
+        """Begins with what the sandbox began with, and leaves nothing behind."""
+        cluster = Embedded(sandbox.kubeconfig, name, folder)
+        try:
+            cluster.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+            yield cluster
+        finally:
+            cluster.clean()
+            cluster.client.transport.close()
+
+    # objects
+
+    def put(self, body: Json) -> Json:
+        """Creates an object, or replaces what is there of that name but for its status."""
+        resource = self.client.resource(GroupVersionKind.of(body["apiVersion"], body["kind"]))
+        namespace = body["metadata"].get("namespace", "")
+        try:
+            made = self.client.create(resource, body, namespace, how=_LAX)
+        except ConflictError:
+            name = body["metadata"]["name"]
+            made = self.client.patch(resource, name, body, PatchType.MERGE, namespace, how=_LAX)
+        if "status" in body:
+            name = body["metadata"]["name"]
+            with contextlib.suppress(NotFoundError):
+                patch = {"status": body["status"]}
+                made = self.client.patch(
+                    resource, name, patch, PatchType.MERGE, namespace, subresource="status", how=_LAX
+                )
+        return dict(made)
+
+    def ensure(self, body: Json) -> None:
+        with contextlib.suppress(ConflictError):
+            self.client.create(
+                self.client.resource(GroupVersionKind.of(body["apiVersion"], body["kind"])),
+                body,
+                body["metadata"].get("namespace", ""),
+            )
+
+    def remove(self, resource: str, name: str, namespace: str = NAMESPACE) -> None:
+        found = self.client.discovery.find_name(resource)
+        assert found is not None, resource
+        self.client.delete(found, name, namespace if found.namespaced else "")
+
+    # definitions
+
+    def define(self, definition: Json) -> None:
+        """Installs a CustomResourceDefinition, and waits until its kind is served."""
+        self.put(definition)
+        spec = definition["spec"]
+        version = next(version["name"] for version in spec["versions"] if version["served"])
+        gvk = GroupVersionKind(spec["group"], version, spec["names"]["kind"])
+        eventually(lambda: self._serves(gvk), f"{gvk} is served")
+
+    def undefine(self, name: str) -> None:
+        """Takes a definition away, and waits until it is gone."""
+        self.remove(DEFINITIONS, name)
+        eventually(lambda: name not in self._definitions(), f"{name} is gone")
+        self.client.discovery.invalidate()
+
+    def define_kyma(self) -> None:
+        for definition in kyma_definitions():
+            self.define(definition)
+
+    def define_anything(self) -> None:
+        """The same kinds, whose objects may hold anything."""
+        for definition in kyma_definitions():
+            self.define(_without_schema(definition))
+
+    def define_module(self, name: str, version: str = "v1alpha1") -> None:
+        self.define(module_definition(GROUP, name.capitalize(), f"{name}s", version))
+
+    def _serves(self, gvk: GroupVersionKind) -> bool:
+        self.client.discovery.invalidate()
+        return self.client.discovery.is_served(gvk)
+
+    def _definitions(self) -> set[str]:
+        resource = self.client.discovery.find_name(DEFINITIONS)
+        assert resource is not None
+        return {item["metadata"]["name"] for item in self.client.list(resource).items}
+
+    # a small Kyma
+
+    def add_module(self, name: str, *, version: str = "1.0.0", state: str = "Ready") -> None:
+        """A module that is installed as it should be: offered, asked for, reported, with its resource."""
+        self.define_module(name)
+        self.put(template(name, version))
+        self.put(release_meta(name, version))
+        self.put(resource(name, state))
+
+    def add_kyma(self, *modules: str) -> None:
+        self.put(kyma(*modules))
+
+    # misbehaviour
+
+    def fault(self, word: str, **given: Any) -> None:
+        """One word of `kymatui sandbox fault`."""
+        self._faults.send(word, given)
+
+    def clear(self) -> None:
+        self._faults.send("clear", {})
+
+    # users
+
+    def grant(self, name: str, *resources: str, namespace: str = "") -> None:
+        """Lets the viewer list and watch resources, everywhere or in one namespace."""
+        kind = "Role" if namespace else "ClusterRole"
+        meta = {"name": name, **({"namespace": namespace} if namespace else {})}
+        api = "rbac.authorization.k8s.io"
+        rules = [
+            {"apiGroups": [group], "resources": [plural], "verbs": ["get", "list", "watch"]}
+            for plural, _, group in (resource.partition(".") for resource in resources)
+        ]
+        self.put({"apiVersion": f"{api}/v1", "kind": kind, "metadata": meta, "rules": rules})
+        self.put(
+            {
+                "apiVersion": f"{api}/v1",
+                "kind": f"{kind}Binding",
+                "metadata": meta,
+                "roleRef": {"apiGroup": api, "kind": kind, "name": name},
+                "subjects": [{"apiGroup": api, "kind": "Group", "name": "viewers"}],
+            }
+        )
+
+    def kubeconfig_of_viewer(self) -> Path:
+        document = yaml.safe_load(self.kubeconfig.read_text())
+        for user in document["users"]:
+            user["user"] = {"token": VIEWER}
+        path = self._folder / "viewer"
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+    @contextlib.contextmanager
+    def session(self, *, viewer: bool = False, wait: bool = True, timing: Timing = QUICK) -> Iterator[CatalogSession]:
+        """A session of the admin, or of the viewer; complete when it begins, unless nothing is waited for."""
+        path = self.kubeconfig_of_viewer() if viewer else self.kubeconfig
+        session = open_session(SessionOptions(str(path), self.name), timing)
+        session.start(lambda: None)
+        try:
+            if wait:
+                assert session.wait_complete(20)
+            yield session
+        finally:
+            session.close()
+
+    def clean(self) -> None:
+        """Takes away faults, rights, definitions (and their objects with them) and events that a test made."""
+        self.clear()
+        self.fault("restore-token", token=VIEWER)
+        self.client.discovery.invalidate()
+        for name in self._definitions():
+            self.remove(DEFINITIONS, name)
+        for kind in ("ClusterRoleBinding", "RoleBinding", "Role", "ClusterRole"):
+            self._remove_all(GroupVersionKind("rbac.authorization.k8s.io", "v1", kind), "test-")
+        self._remove_all(GroupVersionKind("", "v1", "Event"), "")
+        eventually(lambda: not self._definitions(), "all definitions are gone")
+
+    def _remove_all(self, gvk: GroupVersionKind, prefix: str) -> None:
+        kind = self.client.resource(gvk)
+        for item in self.client.list(kind).items:
+            metadata = item["metadata"]
+            if metadata["name"].startswith(prefix):
+                with contextlib.suppress(NotFoundError):
+                    self.client.delete(kind, metadata["name"], metadata.get("namespace", ""))
+
+
+def feed(session: CatalogSession, name: str) -> Feed:
+    return session.feeds.get(name, Feed(FeedState.SYNCING))
+
+
+def reaches(session: CatalogSession, name: str, state: FeedState) -> None:
+    """Waits until a feed says this."""
+    eventually(lambda: feed(session, name).state is state, f"{name} {state}, is {feed(session, name)}")
+
+
+def all_live(session: CatalogSession) -> None:
+    eventually(
+        lambda: {found.state for found in session.feeds.values()} == {FeedState.LIVE}, f"all live, is {session.feeds}"
+    )
+
+
+def _without_schema(definition: Json) -> Json:
+    spec = definition["spec"]
+    loose = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [
+        {
+            "name": version["name"],
+            "served": version["served"],
+            "storage": version["storage"],
+            "schema": {"openAPIV3Schema": loose},
+        }
+        for version in spec["versions"]
+    ]
+    return {**definition, "spec": {**spec, "versions": versions}}
+
+
+def named(name: str, **more: Any) -> Json:
+    return {"name": name, "namespace": NAMESPACE, **more}
+
+
+def template(name: str, version: str) -> Json:
+    data = {"apiVersion": f"{GROUP}/v1alpha1", "kind": name.capitalize(), "metadata": {"name": "default"}}
+    spec = {"moduleName": name, "version": version, "data": data, "descriptor": {"component": {"name": name}}}
+    labels = {"operator.kyma-project.io/managed-by": "kyma"}
+    return {
+        "apiVersion": f"{GROUP}/v1beta2",
+        "kind": "ModuleTemplate",
+        "metadata": named(f"{name}-{version}", labels=labels),
+        "spec": spec,
+    }
+
+
+def release_meta(name: str, version: str) -> Json:
+    return {
+        "apiVersion": f"{GROUP}/v1beta2",
+        "kind": "ModuleReleaseMeta",
+        "metadata": named(name),
+        "spec": {"moduleName": name, "channels": [{"channel": "regular", "version": version}]},
+    }
+
+
+def resource(name: str, state: str, version: str = "v1alpha1") -> Json:
+    return {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": name.capitalize(),
+        "metadata": named("default"),
+        "spec": {},
+        "status": {"state": state},
+    }
+
+
+def kyma(*modules: str) -> Json:
+    reports = [{"name": name, "state": "Ready", "version": "1.0.0", "channel": "regular"} for name in modules]
+    return {
+        "apiVersion": f"{GROUP}/v1beta2",
+        "kind": "Kyma",
+        "metadata": named("default"),
+        "spec": {"channel": "regular", "modules": [{"name": name, "managed": True} for name in modules]},
+        "status": {"state": "Ready", "modules": reports},
+    }
