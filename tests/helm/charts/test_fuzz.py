@@ -27,7 +27,8 @@ def check_chart(files: dict[str, str | bytes], given_values: dict[str, Any]) -> 
             environment=BOUNDED,
         )  # fmt: skip
         assert all(isinstance(text, str) for text in rendered.files.values())
-        assert all(one.path for one in rendered.manifests) and all(one.path for one in rendered.hooks)
+        assert all(one.path for one in rendered.manifests)
+        assert all(one.path for one in rendered.hooks)
     except HelmError as error:
         said = str(error)
     assert not said.startswith("rendering template failed"), said
