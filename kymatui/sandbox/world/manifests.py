@@ -44,6 +44,7 @@ class Manifests:
         self._concerns = concerns
         self._store = store
         self._target = target
+        self._parsed: dict[str, list[Obj]] = {}  # by the digest of the layer
         self._queue: Queue | None = None
 
     def watch(self, queue: Queue) -> None:
@@ -101,15 +102,17 @@ class Manifests:
         source = manifest["spec"]["install"]["source"]
         base = str(source.get("repo", "")).partition("://")[2] or str(source.get("repo", ""))
         repository = f"{base.partition('/')[2]}/component-descriptors/{source.get('name', '')}".lstrip("/")
+        ref = str(source.get("ref", ""))
         try:
-            content = self._store.blob(repository, str(source.get("ref", "")))
-            objects = parse(unpack(content, str(source.get("type", ""))))
+            content = self._store.blob(repository, ref)
+            if ref not in self._parsed:
+                self._parsed[ref] = parse(unpack(content, str(source.get("type", ""))))
         except Refusal as refusal:
             return f"the layer {source.get('ref')} of {repository} cannot be pulled: {refusal.message}"
         except ValueError as error:
             return f"the layer {source.get('ref')} cannot be read: {error}"
         namespace, name = key_of(manifest)
-        return installer.marked(objects, f"{namespace}/{name}", name)
+        return installer.marked(self._parsed[ref], f"{namespace}/{name}", name)
 
     def _install(self, manifest: Obj, installer: Installer) -> float | None:
         objects = self._objects(manifest, installer)
