@@ -58,9 +58,10 @@ _SLASH = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
 class _UnexpectedColonError(Exception):
     """libyaml refuses `{a:}`, go-yaml has "a:" there: the same text with a stand-in for that colon can be read."""
 
-    def __init__(self, repaired: bytes) -> None:
+    def __init__(self, repaired: bytes, error: pyyaml.YAMLError) -> None:
         super().__init__()
         self.repaired = repaired
+        self.error = error
 
 
 class _EarlyEndError(Exception):
@@ -141,8 +142,11 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
 def documents(text: str | bytes) -> Iterator[Any]:
     """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError."""
     reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False)
-    while (value := reader.next_document()) is not _END:
-        yield value
+    try:
+        while (value := reader.next_document()) is not _END:
+            yield value
+    except _UnexpectedColonError as found:
+        raise _syntax_error(found.error) from found.error
 
 
 class _Reader:
@@ -195,7 +199,8 @@ class _Reader:
             return
         text = self.data.decode("utf-8-sig", "replace")
         if text[mark.index : mark.index + 1] == ":":
-            raise _UnexpectedColonError((text[: mark.index] + _COLON + text[mark.index + 1 :]).encode()) from error
+            repaired = text[: mark.index] + _COLON + text[mark.index + 1 :]
+            raise _UnexpectedColonError(repaired.encode(), error) from error
 
     def _refuse(self) -> None:
         if self.failure is None:

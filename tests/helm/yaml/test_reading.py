@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kymatui.helm.yaml import YamlError, documents, load_as_json, load_yaml
@@ -143,10 +143,39 @@ def test_flow_collections_that_libyaml_reads_otherwise(text: str, value: Any) ->
         assert load_yaml(text) == value
 
 
-@given(st.binary(max_size=60) | st.text(max_size=60))
+SYNTAX = st.lists(
+    st.sampled_from(
+        [
+            "a",
+            ": ",
+            ":",
+            "- ",
+            "\n",
+            "  ",
+            "[",
+            "]",
+            "{",
+            "}",
+            ", ",
+            "? ",
+            "&x ",
+            "*x ",
+            "<<: ",
+            '"',
+            "|",
+            "!!int ",
+            "---\n",
+        ]
+    )
+)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60) | SYNTAX.map("".join))
+@example("{a:}")
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
-    with contextlib.suppress(YamlError):
-        load_yaml(text)
+    for read in (load_yaml, load_as_json, lambda one: list(documents(one))):
+        with contextlib.suppress(YamlError):
+            read(text)
 
 
 def _same(one: Any, other: Any) -> bool:
