@@ -158,7 +158,8 @@ def follow_parent() -> None:
 
     def wait() -> None:
         with contextlib.suppress(OSError, ValueError):
-            while sys.stdin.buffer.read(4096):
+            # not through sys.stdin, whose lock the interpreter needs when it ends
+            while os.read(0, 4096):
                 pass
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -1,0 +1,133 @@
+"""`kymatui sandbox`: what it prints, writes and refuses, and the faults of a running one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.cli.main import main
+from kymatui.errors import UsageError
+from kymatui.sandbox.apiserver.serving import loopback
+from kymatui.sandbox.faulting import WORDS
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.wiring.sandbox import FAULTS
+
+
+def ask(sandbox: RunningSandbox, path: str, token: str | None = None, context: int = 0) -> tuple[int, Any]:
+    """One GET; the token of the kubeconfig where none is given."""
+    config = yaml.safe_load(sandbox.kubeconfig.read_text())
+    host, port = config["clusters"][context]["cluster"]["server"].removeprefix("https://").split(":")
+    token = config["users"][context]["user"]["token"] if token is None else token
+    connection = http.client.HTTPSConnection(host, int(port), timeout=10, context=ssl._create_unverified_context())
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def faulty(sandbox: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
+    """The options of the command for the running sandbox; its faults are cleared behind the test."""
+    yield ["--kubeconfig", str(sandbox.kubeconfig)]
+    assert main(["sandbox", "fault", "clear", "--kubeconfig", str(sandbox.kubeconfig)]) == 0
+    capsys.readouterr()
+
+
+def test_the_kubeconfig_is_private_and_names_the_registry(sandbox: RunningSandbox) -> None:
+    assert stat.S_IMODE(sandbox.kubeconfig.stat().st_mode) == 0o600
+    config = yaml.safe_load(sandbox.kubeconfig.read_text())
+    assert config["clusters"][0]["cluster"]["server"].startswith("https://127.0.0.1:")
+    assert sandbox.registry.startswith("127.0.0.1:")
+
+
+def test_nobody_comes_in_without_a_token(sandbox: RunningSandbox) -> None:
+    assert ask(sandbox, "/api/v1/pods", token="wrong")[0] == 401
+    assert ask(sandbox, "/api/v1/pods", token="")[0] == 403
+    assert ask(sandbox, "/api/v1/pods")[0] == 200
+
+
+def test_two_clusters_have_two_contexts() -> None:
+    with start_sandbox(clusters=("kcp", "skr"), empty=True) as running:
+        config = yaml.safe_load(running.kubeconfig.read_text())
+        assert [context["name"] for context in config["contexts"]] == ["kcp", "skr"]
+        assert [ask(running, "/readyz", context=number)[0] for number in (0, 1)] == [200, 200]
+    assert not running.kubeconfig.exists()
+    assert running.process.returncode == 0, "it ends cleanly when it is asked to"
+
+
+def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--empty", "--kubeconfig", str(tmp_path / "config")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(2)
+        out, error = process.communicate(timeout=20)
+    assert (process.returncode, out, error) == (0, "", "")
+
+
+def test_a_port_that_is_taken_is_told(sandbox: RunningSandbox, tmp_path: Path) -> None:
+    config = yaml.safe_load(sandbox.kubeconfig.read_text())
+    port = config["clusters"][0]["cluster"]["server"].rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--empty", "--port", port, "--kubeconfig", "x"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=tmp_path)
+    assert found.returncode == 1
+    assert f"port {port} of 127.0.0.1 cannot be used" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "192.168.0.1", "::", "example.com"])
+def test_it_listens_on_loopback_alone(address: str) -> None:
+    with pytest.raises(UsageError):
+        loopback(address)
+
+
+@pytest.mark.parametrize("words", [["up"], ["up", "--kubeconfig", "x", "--port", "99999"], ["fault", "nope"], []])
+def test_words_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sandbox", *words]) == 64
+    assert "kymatui:" in capsys.readouterr().err
+
+
+def test_the_words_of_faults_are_those_of_the_sandbox() -> None:
+    assert set(FAULTS) == set(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("throttle", 429), ("error", 500), ("conflict", 409), ("unauthorized", 401)]
+)
+def test_a_fault_meets_as_many_requests_as_it_says(
+    sandbox: RunningSandbox, faulty: list[str], word: str, status: int
+) -> None:
+    assert main(["sandbox", "fault", word, "--resource", "secrets", "--verb", "list", "--count", "1", *faulty]) == 0
+    assert ask(sandbox, "/api/v1/configmaps")[0] == 200
+    assert [ask(sandbox, "/api/v1/secrets")[0] for _ in range(2)] == [status, 200]
+
+
+def test_a_connection_is_dropped(sandbox: RunningSandbox, faulty: list[str]) -> None:
+    assert main(["sandbox", "fault", "drop", "--resource", "secrets", "--count", "1", *faulty]) == 0
+    with pytest.raises((ConnectionError, http.client.HTTPException, ssl.SSLError)):
+        ask(sandbox, "/api/v1/secrets")
+    assert ask(sandbox, "/api/v1/secrets")[0] == 200
+
+
+def test_faults_are_listed(faulty: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["sandbox", "fault", "latency", "--resource", "nodes", "--seconds", "0.1", *faulty])
+    capsys.readouterr()
+    assert main(["sandbox", "fault", "list", *faulty]) == 0
+    assert [fault["kind"] for fault in json.loads(capsys.readouterr().out)["faults"]] == ["latency"]
+
+
+def test_a_file_that_is_no_kubeconfig_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sandbox", "fault", "list", "--kubeconfig", str(tmp_path / "none")]) == 1
+    assert "is no kubeconfig of a sandbox" in capsys.readouterr().err
