@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.sandbox.cel.functions import FUNCTIONS, METHODS, compute, contained, index, select
 from kymatui.sandbox.cel.lexing import CelSyntaxError, Token, string_value, tokens
 from kymatui.sandbox.cel.macros import MACROS, has
-from kymatui.sandbox.cel.values import CelError, equal, truth
+from kymatui.sandbox.cel.values import TYPE_NAMES, CelError, equal, truth
 
 Environment = dict[str, Any]
 Evaluate = Callable[[Environment], Any]
@@ -219,6 +219,8 @@ class _Parser:
         if self._take("("):
             return self._call(token)
         if name not in self._names[-1]:
+            if name in TYPE_NAMES:
+                return lambda env: name
             raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
         return lambda env: env[name]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+TYPE_NAMES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type"})
+"""What `type(x)` can be compared with; a type's value is its name."""
+
 
 class CelError(ValueError):
     """An evaluation that failed, in the words of cel-go."""
