@@ -83,7 +83,7 @@ def module_json(row: Row) -> dict[str, Any]:
         **row_json(row),
         "presence": row.presence.value,
         "waitingFor": row.reason.actor.value or None,
-        "policy": row.policy or None,
+        "policy": str(row.policy) or None,
         "template": str(row.template) if row.template else None,
         "manager": str(row.manager) if row.manager else None,
         "managerReady": row.readiness.words if row.readiness else None,
