@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.trees import ChartNode
-from kymatui.helm.yaml.reading import copy_plain
+from kymatui.helm.yaml.conversions import copy_plain
 
 GLOBAL: Final = "global"
 

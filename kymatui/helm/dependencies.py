@@ -15,7 +15,7 @@ from kymatui.helm.govalues.types import TypedMap
 from kymatui.helm.metadata import Dependency
 from kymatui.helm.semver import SemverError, parse_constraint, parse_version
 from kymatui.helm.trees import ChartNode
-from kymatui.helm.yaml.reading import copy_plain
+from kymatui.helm.yaml.conversions import copy_plain
 
 _NOTHING: Final = object()
 

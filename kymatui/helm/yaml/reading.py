@@ -7,18 +7,25 @@ of PyYAML's agrees with Go's.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 import re
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import yaml as pyyaml
 
-from kymatui.helm.govalues.floats import format_float
-from kymatui.helm.govalues.text import from_bytes, is_valid, to_bytes
+from kymatui.helm.govalues.text import to_bytes
+from kymatui.helm.yaml.conversions import (
+    CONVERTING,
+    EXACT,
+    BadKey,
+    allowed_alias_ratio,
+    check_clean,
+    copy_plain,
+    decode_binary,
+    float_key,
+    printed_digits,
+    syntax_error,
+)
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.resolving import (
     BINARY,
@@ -45,7 +52,6 @@ except ImportError:  # a PyYAML without libyaml: the same events, ten times slow
 MAX_DEPTH: Final = 500
 """Collections within collections; Go allows 10,000, Python's stack does not."""
 
-_CONVERTING: Final = "error converting YAML to JSON: "
 _NO_KEY: Final = object()
 _MERGE_KEY: Final = object()
 _END: Final = object()
@@ -74,13 +80,6 @@ class _EarlyEndError(Exception):
 
 class _Never:
     """The class of no value."""
-
-
-class _BadKey:
-    """A key that has no JSON; it matters only when it is still there at the end."""
-
-    def __init__(self, shown: str) -> None:
-        self.shown = shown
 
 
 class _Anchored:
@@ -113,17 +112,7 @@ def load_as_json(text: str | bytes) -> Any:
     Go prints the shortest digits that mean the same float, so 9223372036854775807 comes out as 9223372036854776000.
     """
     value, large = _load(text, strict=False)
-    return _printed_digits(value) if large else value
-
-
-def _printed_digits(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _printed_digits(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_printed_digits(part) for part in value]
-    if isinstance(value, float) and _EXACT <= abs(value) < 1e21:
-        return int(format_float(value, "f"))
-    return value
+    return printed_digits(value) if large else value
 
 
 def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any, bool]:
@@ -136,7 +125,7 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
             data = found.repaired
         else:
             return None if value is _END else value, reader.unclean
-    raise YamlError(f"{_CONVERTING}yaml: found unexpected ':'")
+    raise YamlError(f"{CONVERTING}yaml: found unexpected ':'")
 
 
 def documents(text: str | bytes) -> Iterator[Any]:
@@ -146,7 +135,7 @@ def documents(text: str | bytes) -> Iterator[Any]:
         while (value := reader.next_document()) is not _END:
             yield value
     except _UnexpectedColonError as found:
-        raise _syntax_error(found.error) from found.error
+        raise syntax_error(found.error) from found.error
 
 
 class _Reader:
@@ -167,7 +156,7 @@ class _Reader:
         try:
             self.parser = _Parser(data or b"\n")
         except pyyaml.YAMLError as error:
-            raise _syntax_error(error) from error
+            raise syntax_error(error) from error
 
     def next_document(self) -> Any:
         self.anchors.clear()
@@ -178,19 +167,19 @@ class _Reader:
             if event is None or isinstance(event, pyyaml.StreamEndEvent):
                 return _END
             if getattr(event, "version", None) not in (None, (1, 1)):
-                raise YamlError(f"{_CONVERTING}yaml: found incompatible YAML document")
+                raise YamlError(f"{CONVERTING}yaml: found incompatible YAML document")
             value = self._node()
             self.parser.get_event()
         except _EarlyEndError as end:
             return end.value
         except pyyaml.YAMLError as error:
             self._repair(error)
-            raise _syntax_error(error) from error
+            raise syntax_error(error) from error
         except UnicodeError as error:
-            raise YamlError(f"{_CONVERTING}yaml: invalid Unicode character") from error
+            raise YamlError(f"{CONVERTING}yaml: invalid Unicode character") from error
         self._refuse()
         if self.unclean:
-            _check_clean(value)
+            check_clean(value)
         return value
 
     def _repair(self, error: pyyaml.YAMLError) -> None:
@@ -206,9 +195,9 @@ class _Reader:
         if self.failure is None:
             self._check_aliasing()
         if self.failure is not None:
-            raise YamlError(f"{_CONVERTING}yaml: {self.failure}")
+            raise YamlError(f"{CONVERTING}yaml: {self.failure}")
         if self.repeated:
-            raise YamlError(f"{_CONVERTING}yaml: unmarshal errors:\n  " + "\n  ".join(self.repeated))
+            raise YamlError(f"{CONVERTING}yaml: unmarshal errors:\n  " + "\n  ".join(self.repeated))
 
     def _fail(self, words: str) -> None:
         """The first failure counts, and a failure of syntax further on counts more: Go parses all, then decodes."""
@@ -242,7 +231,7 @@ class _Reader:
                         value: Any = text
                     else:
                         value = resolve_plain(text)[1]
-                        if value.__class__ in _NUMBERS and not -_EXACT < value < _EXACT:
+                        if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
                             self.unclean = True
                 elif event.tag is None:
                     value = event.value
@@ -294,7 +283,7 @@ class _Reader:
 
     def _open(self, event: Any, depth: int) -> None:
         if depth >= MAX_DEPTH:
-            raise YamlError(f"{_CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}")
+            raise YamlError(f"{CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}")
         if depth == 0:
             self.root_at, self.key_at = event.start_mark.index, -1
         elif depth == 1 and self.key_at < 0:
@@ -309,33 +298,33 @@ class _Reader:
             closing = "}" if mapping else "]"
             line = event.start_mark.line
             where = f"line {line}: " if line else ""
-            raise YamlError(f"{_CONVERTING}yaml: {where}did not find expected ',' or '{closing}'")
+            raise YamlError(f"{CONVERTING}yaml: {where}did not find expected ',' or '{closing}'")
         if event.style == '"' and "/" in text:
             source = self.data.decode("utf-8-sig", "replace")[event.start_mark.index : event.end_mark.index]
             if _SLASH.match(source):
                 line = event.start_mark.line + 1
                 where = f"line {line}: " if line > 1 else ""
-                raise YamlError(f"{_CONVERTING}yaml: {where}found unknown escape character")
+                raise YamlError(f"{CONVERTING}yaml: {where}found unknown escape character")
 
     def _tagged(self, event: Any) -> Scalar:
         tag: str = event.tag
         try:
             found, value = resolve_tagged(tag, event.value)
             if found == BINARY:
-                return _binary(event.value)
+                return decode_binary(event.value)
         except ValueError as error:
             self._fail(str(error))
             return None
         if found == TIMESTAMP:
             return str(event.value)
-        if value.__class__ in _NUMBERS and not -_EXACT < value < _EXACT:
+        if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
             self.unclean = True
         return value
 
     def _alias(self, event: Any) -> Any:
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
-            raise YamlError(f"{_CONVERTING}yaml: unknown anchor '{event.anchor}' referenced")
+            raise YamlError(f"{CONVERTING}yaml: unknown anchor '{event.anchor}' referenced")
         if not anchored.complete:
             self._fail(f"anchor '{event.anchor}' value contains itself")
             return None
@@ -348,7 +337,7 @@ class _Reader:
         if (
             self.aliased > 100
             and self.decoded > 1000
-            and self.aliased / self.decoded > _allowed_alias_ratio(self.decoded)
+            and self.aliased / self.decoded > allowed_alias_ratio(self.decoded)
         ):
             self._fail("document contains excessive aliasing")
 
@@ -361,11 +350,11 @@ class _Reader:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, float):
-            return _float_key(value)
+            return float_key(value)
         if isinstance(value, int) and value <= MAX_INT:
             return str(value)
         self.unclean = True
-        return _BadKey("%!s(<nil>)" if value is None else "uint64")
+        return BadKey("%!s(<nil>)" if value is None else "uint64")
 
     def _merge(self, target: dict[str, Any], value: Any, from_alias: bool) -> None:
         """What a merge key brings replaces what stands before it, and is replaced by what comes after it."""
@@ -380,76 +369,8 @@ class _Reader:
             target.update(part)
 
 
-def copy_plain(value: Any) -> Any:
-    """A copy that shares no list and no dict with the value."""
-    if value.__class__ is dict:
-        return {key: copy_plain(part) if part.__class__ in _COLLECTIONS else part for key, part in value.items()}
-    if value.__class__ is list:
-        return [copy_plain(part) if part.__class__ in _COLLECTIONS else part for part in value]
-    return value
-
-
-_COLLECTIONS: Final = (dict, list)
 _NUMBERS: Final = (int, float)
-_EXACT: Final = 1 << 53
 
 
 def _is_merge(event: Any) -> bool:
     return bool(event.value == "<<" and (event.implicit[0] or event.tag == MERGE))
-
-
-def _binary(text: str) -> str:
-    try:
-        data = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise ValueError("!!binary value contains invalid base64 data") from error
-    found = from_bytes(data)
-    return found if is_valid(found) else "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in found)
-
-
-def _float_key(number: float) -> str:
-    try:
-        text = format_float(struct.unpack("f", struct.pack("f", number))[0], "g", -1, 32)
-    except OverflowError:
-        text = "+Inf" if number > 0 else "-Inf"
-    return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
-
-
-def _allowed_alias_ratio(decoded: int) -> float:
-    """go-yaml's bound against documents that grow by aliases."""
-    if decoded <= 400_000:
-        return 0.99
-    if decoded >= 4_000_000:
-        return 0.10
-    return 0.99 - 0.89 * ((decoded - 400_000) / 3_600_000)
-
-
-def _check_clean(value: Any) -> None:
-    """Refuses what JSON does not have: NaN, infinities, and keys that are null or too large."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            for key in part:
-                if isinstance(key, _BadKey):
-                    raise YamlError(f"{_CONVERTING}unsupported map key of type: {key.shown}")
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
-        elif isinstance(part, float) and not math.isfinite(part):
-            raise YamlError(f"{_CONVERTING}json: unsupported value: {format_float(part)}")
-
-
-def _syntax_error(error: pyyaml.YAMLError) -> YamlError:
-    """libyaml's problem with the line that go-yaml tells, which is not always the line where it is."""
-    problem = (
-        getattr(error, "problem", None) or getattr(error, "reason", None) or "unknown problem parsing YAML content"
-    )
-    mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
-    line = 0
-    if mark is not None and mark.line:
-        line = mark.line + isinstance(error, pyyaml.scanner.ScannerError)
-    elif context is not None:
-        line = context.line
-    where = f"line {line}: " if line else ""
-    return YamlError(f"{_CONVERTING}yaml: {where}{problem}")
