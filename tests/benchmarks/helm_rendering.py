@@ -1,7 +1,8 @@
 """Charts rendered here and by Helm: python -m tests.benchmarks.helm_rendering FOLDER [--charts N]
 
-FOLDER has packed charts. `helm` is measured in the same run where it is on PATH. What Helm takes in its process is the
-wall time of `helm template` less that of the same command for a chart with one empty template.
+FOLDER has packed charts. `helm` is measured in the same run where it is on PATH, and its engine inside its process
+where Go is, which builds a small program for it. Without Go the wall time of `helm template` less that of
+`helm version` stands for it: that is the most it can be, for it has the reading of the chart and the printing in it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,104 +22,111 @@ from kymatui.errors import HelmError
 from kymatui.helm import load_chart, render
 from kymatui.helm.functions import FUNCTIONS
 from kymatui.helm.language.caching import TemplateCache
+from tests.benchmarks.helm_in_process import in_process
 
-COLD = """
-import sys
-from pathlib import Path
-from kymatui.helm import load_chart, render
-from kymatui.helm.functions import FUNCTIONS
-from kymatui.helm.language.caching import TemplateCache
-rendered = render(load_chart(sys.argv[1]), {}, release_name="rel", namespace="ns",
-                  cache=TemplateCache(FUNCTIONS, folder=Path(sys.argv[2])))
-sys.stdout.write("".join(manifest.content for manifest in rendered.manifests))
-"""
+RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """Milliseconds: a new process (without and with kept templates), the first rendering, the next, and Helm's."""
+class Process:
+    """One run of a command: wall and processor time in milliseconds, the most memory in MB, whether it went well."""
+
+    wall: float
+    used: float
+    memory: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One chart: the command for the first time and again, a rendering in this process (ms), first and again."""
 
     chart: str
-    new: float
-    cold: float
+    new: Process
+    cold: Process
     first: float
-    warm: float
-    helm: float | None
+    again: float
+    helm: Process | None
 
 
-def best(action: Callable[[], object], runs: int) -> float:
-    """The fastest of some runs, in milliseconds: what the work takes, without what the machine did besides."""
-    return min(_once(action) for _ in range(runs))
-
-
-def _once(action: Callable[[], object]) -> float:
+def once(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return (time.perf_counter() - start) * 1000
 
 
-def helm_template(chart: Path) -> float | None:
-    """The wall time of `helm template`, None where there is no helm or it refuses."""
-    helm = shutil.which("helm")
-    if helm is None:
-        return None
-    command = [helm, "template", "rel", str(chart)]
-    if subprocess.run(command, capture_output=True).returncode:
-        return None
-    return best(lambda: subprocess.run(command, capture_output=True), 3)
+def run(command: list[str], environment: Mapping[str, str]) -> Process:
+    """Runs a command to its end; what it used comes from the system's own account of it."""
+    start = time.perf_counter()
+    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    process = os.posix_spawn(command[0], command, environment, file_actions=silent)
+    _, status, usage = os.wait4(process, 0)
+    wall = (time.perf_counter() - start) * 1000
+    return Process(wall, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / 1024, status == 0)
 
 
-def measure(path: Path, folder: Path) -> Times:
-    """All times of one chart."""
-    command = [sys.executable, "-c", COLD, str(path), str(folder / "templates")]
+def fastest(command: list[str], environment: Mapping[str, str]) -> Process:
+    """The fastest of some runs: what the work takes, without what the machine did besides."""
+    return min((run(command, environment) for _ in range(RUNS)), key=lambda process: process.wall)
 
-    # An installed package has its bytecode; a checkout on some machines is told not to write any.
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+
+def own_environment(folder: Path) -> dict[str, str]:
+    """Caches of its own. An installed package has its bytecode; a checkout on some machines must not write any."""
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
+    }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
-    def process() -> None:
-        subprocess.run(command, capture_output=True, check=True, env=environment)
 
-    new = _once(process)
-    cold = best(process, 3)
+def measure(path: Path, environment: Mapping[str, str]) -> Row:
+    """All times of one chart. Raises HelmError where it needs values that are not there."""
     chart = load_chart(path)
     cache = TemplateCache(FUNCTIONS)
 
-    def again() -> None:
+    def rendering() -> None:
         render(chart, {}, release_name="rel", namespace="ns", cache=cache)
 
-    first = _once(again)
-    return Times(path.name, new, cold, first, best(again, 5), helm_template(path))
+    first = once(rendering)
+    again = min(once(rendering) for _ in range(RUNS))
+    command = [sys.executable, "-m", "kymatui", "helm", "template", "rel", str(path)]
+    new = run(command, environment)
+    helm = shutil.which("helm")
+    theirs = fastest([helm, "template", "rel", str(path)], os.environ) if helm else None
+    return Row(path.name, new, fastest(command, environment), first, again, theirs if theirs and theirs.ok else None)
 
 
-def floor() -> float | None:
-    """What `helm template` takes for nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        chart = Path(folder) / "empty"
-        (chart / "templates").mkdir(parents=True)
-        (chart / "Chart.yaml").write_text("apiVersion: v2\nname: empty\nversion: 1.0.0\n")
-        (chart / "templates" / "a.yaml").write_text("")
-        return helm_template(chart)
+def median(values: Iterable[float]) -> str:
+    found = list(values)
+    return f"{statistics.median(found):8.2f}" if found else "       –"
 
 
-def report(rows: list[Times], nothing: float | None) -> Iterable[str]:
+def report(rows: list[Row], engine: Mapping[str, float], nothing: float) -> Iterator[str]:
     """The table of medians, and how we stand to Helm."""
-
-    def median(values: Iterable[float]) -> str:
-        return f"{statistics.median(values):.1f}"
-
-    yield f"{len(rows)} charts; medians in ms"
-    yield f"new process, nothing kept          {median(row.new for row in rows)}"
-    yield f"new process, templates kept        {median(row.cold for row in rows)}"
-    yield f"first rendering in a process       {median(row.first for row in rows)}"
-    yield f"rendering again                    {median(row.warm for row in rows)}"
+    largest = max(rows, key=lambda row: row.new.memory)
+    yield f"CPython {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}, {len(rows)} charts"
+    yield f"kymatui helm template, the first time   {median(row.new.wall for row in rows)} ms"
+    yield f"kymatui helm template, again            {median(row.cold.wall for row in rows)} ms"
+    yield f"– processor time                        {median(row.cold.used for row in rows)} ms"
+    yield f"first rendering in this process         {median(row.first for row in rows)} ms"
+    yield f"rendering a loaded chart again          {median(row.again for row in rows)} ms"
+    yield f"most memory ({largest.chart})  {largest.new.memory:8.0f} MB"
     known = [(row, row.helm) for row in rows if row.helm is not None]
-    if nothing is None or not known:
+    if not known:
         return
-    yield f"helm template                      {median(helm for _, helm in known)} (for an empty chart {nothing:.1f})"
-    yield f"new process / helm template        {median(row.cold / helm for row, helm in known)}"
-    inner = [row.warm / max(1.0, helm - nothing) for row, helm in known]
-    yield f"rendering again / Helm in process  {median(inner)}"
+    yield f"helm template                           {median(helm.wall for _, helm in known)} ms"
+    yield f"– processor time                        {median(helm.used for _, helm in known)} ms"
+    yield f"kymatui / helm template, wall           {median(row.cold.wall / helm.wall for row, helm in known)} ×"
+    yield f"– the first time                        {median(row.new.wall / helm.wall for row, helm in known)} ×"
+    if engine:
+        inner = [row.again / engine[row.chart] for row in rows if row.chart in engine]
+        yield f"Helm's engine in its process            {median(engine.values())} ms"
+        yield f"rendering again / Helm's engine         {median(inner)} × ({len(inner)} charts, worst {max(inner):.2f})"
+    else:
+        most = [row.again / max(1.0, helm.wall - nothing) for row, helm in known]
+        yield f"rendering again / (helm template − helm version, {nothing:.0f} ms)  {median(most)} ×, at the least"
 
 
 def main() -> None:
@@ -130,16 +137,19 @@ def main() -> None:
     paths = sorted(given.folder.glob("*.tgz"))
     if given.charts:
         paths = paths[:: max(1, len(paths) // given.charts)]
+    engine = {Path(path).name: taken for path, taken in in_process(paths).items()}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        measure(paths[0], Path(folder))
+        environment = own_environment(Path(folder))
+        run([sys.executable, "-m", "kymatui", "helm", "template", str(paths[0])], environment)
         for path in paths:
             try:
-                rows.append(measure(path, Path(folder)))
-            except (HelmError, subprocess.CalledProcessError) as error:
+                rows.append(measure(path, environment))
+            except HelmError as error:
                 print(f"{path.name}: {str(error)[:100]}", file=sys.stderr)
-    print(f"CPython {sys.version.split()[0]}, {os.cpu_count()} cores")
-    for line in report(rows, floor()):
+    helm = shutil.which("helm")
+    nothing = fastest([helm, "version"], os.environ).wall if helm else 0.0
+    for line in report(rows, engine, nothing):
         print(line)
 
 
