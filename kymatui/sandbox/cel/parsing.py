@@ -12,13 +12,16 @@ from kymatui.sandbox.cel.values import TYPE_NAMES, CelError, equal, truth
 
 Environment = dict[str, Any]
 Evaluate = Callable[[Environment], Any]
-_DEEPEST = 200
+_DEEPEST = 50
 
 
 def compile_expression(text: str, names: frozenset[str]) -> Evaluate:
     """What evaluates the expression; `names` are the variables there are. Raises `CelSyntaxError`."""
     parser = _Parser(tokens(text), names)
-    evaluate = parser.expression()
+    try:
+        evaluate = parser.expression()
+    except RecursionError:
+        raise CelSyntaxError("expression recursion limit exceeded") from None
     parser.expect("end", "")
     return evaluate
 
