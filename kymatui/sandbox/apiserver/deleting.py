@@ -99,7 +99,11 @@ class Deleter:
         return grace > 0, grace
 
     def _last(self, resource: Resource, stored: Stored) -> Object:
-        return self.reader.object(resource, stored)
+        obj = self.reader.object(resource, stored)
+        if resource.full_name == "pods":
+            obj["metadata"].setdefault("deletionTimestamp", timestamp(self.clock.now()))
+            obj["metadata"]["deletionGracePeriodSeconds"] = 0
+        return obj
 
     # -- collections
 

@@ -48,6 +48,8 @@ class BuiltinSemantics:
             _name_label(decoded)
         elif self._resource == "secrets":
             _take_texts(decoded)
+        elif self._resource == "pods":
+            _list_addresses(decoded)
         return decoded, problems
 
     def prepare_create(self, obj: Object) -> None:
@@ -80,6 +82,15 @@ def _name_label(namespace: Object) -> None:
     metadata = namespace["metadata"]
     if metadata.get("name"):
         metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
+
+
+def _list_addresses(pod: Object) -> None:
+    """A pod's one address is the first of its list."""
+    status = pod.get("status")
+    if isinstance(status, dict):
+        address = status.get("podIP")
+        if address and not status.get("podIPs"):
+            status["podIPs"] = [{"ip": address}]
 
 
 def _take_texts(secret: Object) -> None:

@@ -45,12 +45,12 @@ class Reviews:
     def _self_access(self, review: Object, user: User, namespace: str) -> Object:
         del namespace
         spec = review.get("spec") or {}
-        _require_one(spec, "SelfSubjectAccessReview")
+        _require_one(spec)
         return _status(self._authorizer.decide(user, attributes(spec)))
 
     def _access(self, review: Object, user: User, namespace: str) -> Object:
         del user, namespace
-        return self._decide_for(review, "SubjectAccessReview")
+        return self._decide_for(review)
 
     def _local_access(self, review: Object, user: User, namespace: str) -> Object:
         del user
@@ -58,16 +58,16 @@ class Reviews:
         if given != namespace:
             message = f'Invalid value: "{given}": must match metadata.namespace: {namespace}'
             cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.resourceAttributes.namespace"}
-            raise invalid("LocalSubjectAccessReview.authorization.k8s.io", "", [cause])
-        return self._decide_for(review, "LocalSubjectAccessReview")
+            raise invalid(".authorization.k8s.io", "", [cause])
+        return self._decide_for(review)
 
-    def _decide_for(self, review: Object, kind: str) -> Object:
+    def _decide_for(self, review: Object) -> Object:
         spec = review.get("spec") or {}
-        _require_one(spec, kind)
+        _require_one(spec)
         if not spec.get("user") and not spec.get("groups"):
-            message = "Required value: at least one of user or group must be specified"
-            cause = {"reason": "FieldValueRequired", "message": message, "field": "spec.user"}
-            raise invalid(f"{kind}.authorization.k8s.io", "", [cause])
+            message = 'Invalid value: "": at least one of user or group must be specified'
+            cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.user"}
+            raise invalid(".authorization.k8s.io", "", [cause])
         user = User(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "")
         return _status(self._authorizer.decide(user, attributes(spec)))
 
@@ -105,7 +105,7 @@ class Reviews:
         known = claims["aud"] if claims else [ISSUER]
         matching = [name for name in audiences or [ISSUER] if name in known]
         if found is None or not matching:
-            error = "[invalid bearer token, Unknown error]" if found is None else "token audiences is invalid"
+            error = "invalid bearer token" if found is None else "token audiences is invalid"
             return {"user": {}, "error": error}
         return {"authenticated": True, "user": found.info(), "audiences": matching}
 
@@ -127,7 +127,7 @@ def attributes(spec: Mapping[str, Any]) -> Attributes:
     )
 
 
-def _require_one(spec: Mapping[str, Any], kind: str) -> None:
+def _require_one(spec: Mapping[str, Any]) -> None:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) != (path is None):
         return
@@ -145,7 +145,7 @@ def _require_one(spec: Mapping[str, Any], kind: str) -> None:
             "message": "Invalid value: cannot be specified in combination with resourceAttributes",
             "field": "spec.nonResourceAttributes",
         }
-    raise invalid(f"{kind}.authorization.k8s.io", "", [cause])
+    raise invalid(".authorization.k8s.io", "", [cause])
 
 
 def _status(decision: Decision) -> Object:

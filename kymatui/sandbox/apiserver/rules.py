@@ -10,7 +10,7 @@ from kymatui.sandbox.apiserver.definitions import DEFINITIONS, begin_deletion
 from kymatui.sandbox.apiserver.exchange import User
 from kymatui.sandbox.apiserver.options import DeleteOptions
 from kymatui.sandbox.apiserver.resources import Object, Resource
-from kymatui.sandbox.apiserver.statuses import conflict, forbidden, invalid
+from kymatui.sandbox.apiserver.statuses import forbidden, invalid
 from kymatui.sandbox.clock import Clock, timestamp
 from kymatui.sandbox.storage import Store
 
@@ -42,13 +42,7 @@ class KindRules:
         if name in IMMORTAL:
             raise forbidden("namespaces", name, "this namespace may not be deleted")
         if obj["metadata"].get("deletionTimestamp"):
-            if (obj.get("spec") or {}).get("finalizers"):
-                why = (
-                    "The system is ensuring all content is removed from this namespace.  Upon completion, this "
-                    "namespace will automatically be purged by the system."
-                )
-                raise conflict("namespaces", name, why)
-            return None
+            return obj if (obj.get("spec") or {}).get("finalizers") else None
         obj["metadata"]["deletionTimestamp"] = timestamp(self._clock.now())
         obj.setdefault("status", {})["phase"] = "Terminating"
         return self._kept(resource, obj, options)
@@ -73,12 +67,15 @@ class KindRules:
         spec: dict[str, Any] = obj["spec"]
         kind = spec.get("type", "ClusterIP")
         if kind == "ExternalName":
+            _without_addresses(spec)
             return
         if not spec.get("clusterIP"):
             spec["clusterIP"] = self._free_address()
         elif spec["clusterIP"] != "None":
             self._check_address(obj, spec["clusterIP"])
         spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
         if kind in ("NodePort", "LoadBalancer"):
             self._give_node_ports(spec)
 
@@ -109,3 +106,11 @@ class KindRules:
         for port in spec.get("ports") or ():
             if not port.get("nodePort"):
                 port["nodePort"] = next(free)
+
+
+def _without_addresses(service: dict[str, Any]) -> None:
+    """A service that is only a name has neither addresses nor ports on nodes."""
+    for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
+        service.pop(name, None)
+    for port in service.get("ports") or ():
+        port.pop("nodePort", None)
