@@ -229,15 +229,30 @@ def _order_lists(schema: Schema, original: Object, patch: Object) -> None:
 
 
 def _ordered_list(schema: Schema, known: Any, given: Any, order: list[Any]) -> list[Any]:
+    server: list[Any] = known or []
     if given is None:
         merged = known or []
     elif known is None:
         merged = _plain(given)
     elif "merge" in schema.patch_strategy:
+        server = _reused(known, given, schema.merge_key)
         merged = _merge_list(schema, list(known), given)
     else:
         merged = given
-    return _in_order(merged, order, known or [], schema.merge_key)
+    return _in_order(merged, order, server, schema.merge_key)
+
+
+def _reused(known: list[Any], given: list[Any], key: str) -> list[Any]:
+    """The server's order as its library sees it afterwards: it puts new items in the places of deleted ones."""
+    identify = _identity(key)
+    items = [item for item in given if isinstance(item, dict)]
+    gone = {identify(item) for item in items if item.get(DIRECTIVE) == "delete"}
+    left = [item for item in known if identify(item) not in gone]
+    if len(left) == len(known):
+        return known
+    kept = {identify(item) for item in left}
+    fresh = [item for item in items if DIRECTIVE not in item and identify(item) not in kept]
+    return [*left, *fresh][: len(known)]
 
 
 def _need_list(value: Any) -> None:

@@ -78,6 +78,16 @@ A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
         (pod(A, B), pod({"$patch": "replace"}, {"name": "c"}), pod({"name": "c"})),
         (pod(A), {"spec": {"$patch": "replace", "nodeName": "n"}}, {"spec": {"nodeName": "n"}}),
         (pod(A, B), {"spec": {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]}}, pod(B, A)),
+        (
+            pod(A, B),
+            {
+                "spec": {
+                    "containers": [{"name": "a", "$patch": "delete"}, {"name": "c"}],
+                    "$setElementOrder/containers": [{"name": "c"}, {"name": "a"}],
+                }
+            },
+            pod(B, {"name": "c"}),
+        ),
         (pod(A, tolerations=[{"key": "x"}]), {"spec": {"tolerations": []}}, pod(A, tolerations=[])),
         (
             {"metadata": {"finalizers": ["a/x", "a/y"]}},
