@@ -43,7 +43,11 @@ def decode_protobuf(data: bytes) -> dict[str, Any]:
             raw = value
     texts = {number: _text(value) for number, wire, value in _fields(type_meta) if wire == _BYTES}
     api_version, kind = texts.get(1, ""), texts.get(2, "")
-    obj = _message(_type_of(api_version, kind), raw, 0)
+    try:
+        obj = _message(_type_of(api_version, kind), raw, 0)
+    except (TypeError, AttributeError, OverflowError, OSError, struct.error) as error:
+        # a number where the table has a message, or the other way about
+        raise ProtobufError("proto: wrong wireType") from error
     return {"kind": kind, "apiVersion": api_version, **obj}
 
 
