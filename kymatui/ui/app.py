@@ -24,6 +24,7 @@ from kymatui.ui.themes import THEMES
 from kymatui.ui.widgets.frame import FrameFacts
 
 if TYPE_CHECKING:
+    from kymatui.domain.refs import ObjectRef
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
@@ -70,6 +71,7 @@ class KymatuiApp(App[int]):
         self._mailbox = Mailbox(self._deliver)
         self._link = ClusterLink(connect, self._read, self._mailbox)
         self._memory: Memory | None = None
+        self._looked_at: dict[object, tuple[ObjectRef, ...]] = {}
         self._interrupted_at = float("-inf")
 
     def _read(self, snapshot: Snapshot) -> Catalog:
@@ -98,6 +100,15 @@ class KymatuiApp(App[int]):
     def on_unmount(self) -> None:
         self._mailbox.close()
         self._link.close()
+
+    def follow_events(self, looker: object, refs: tuple[ObjectRef, ...]) -> None:
+        """A screen says whose events it shows; with none it shows them no longer. The last to come is served first."""
+        if self._looked_at.get(looker, ()) == refs:
+            return
+        self._looked_at.pop(looker, None)
+        if refs:
+            self._looked_at[looker] = refs
+        self._link.follow_events(tuple(ref for found in reversed(self._looked_at.values()) for ref in found))
 
     def _tick(self) -> None:
         """Ages move only where something is stale; a live picture costs nothing while nothing happens."""

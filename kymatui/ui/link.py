@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ from kymatui.errors import KymatuiError
 from kymatui.ui.mailbox import Mailbox
 
 if TYPE_CHECKING:
+    from kymatui.domain.refs import ObjectRef
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
 
@@ -38,6 +39,8 @@ class Session(Protocol):
     def start(self, on_change: Callable[[], None]) -> None: ...
 
     def snapshot(self) -> Snapshot: ...
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None: ...
 
     def retry(self) -> None: ...
 
@@ -79,6 +82,7 @@ class ClusterLink:
         self._changed = threading.Event()
         self._closed = threading.Event()
         self._session: Session | None = None
+        self._looked_at: tuple[ObjectRef, ...] = ()
         self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
 
     def start(self) -> None:
@@ -88,6 +92,12 @@ class ClusterLink:
         """Asks the server again now instead of after the back-off."""
         if self._session is not None:
             threading.Thread(target=self._session.retry, name="cluster-retry", daemon=True).start()
+
+    def follow_events(self, refs: tuple[ObjectRef, ...]) -> None:
+        """Asks for the events of these objects, instead of those that were asked for before."""
+        if refs != self._looked_at:
+            self._looked_at = refs
+            self._changed.set()
 
     def close(self) -> None:
         self._closed.set()
@@ -110,8 +120,12 @@ class ClusterLink:
 
     def _follow(self, session: Session) -> None:
         """A burst of changes is read once: whoever sets the event within the pause is served by the next look."""
+        followed: tuple[ObjectRef, ...] = ()
         while not self._closed.is_set():
             self._changed.clear()
+            if followed != self._looked_at:
+                followed = self._looked_at
+                session.follow_events(followed)
             snapshot = session.snapshot()
             self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
             self._changed.wait()

@@ -51,17 +51,22 @@ class Feeds:
         namespaces: tuple[str, ...] = (),
         decode: Any = None,
         metadata_only: bool = False,
+        only: str = "",
+        newest: int = 0,
         missing: Callable[[], None] = lambda: None,
     ) -> None:
-        """Watches a resource under a name, unless it is watched in the same version already."""
+        """Watches a resource under a name, unless it is watched in the same version already.
+
+        `only` one namespace; of `newest` objects only the last so many are kept (0: all).
+        """
         from kymatui.adapters.kube.watching import Subject, Watch
 
-        line = self._line(name)
+        line = self._line(name, newest)
         with self._lock:
             if self._closed or (line.watch is not None and line.kind == resource.gvk):
                 return
             former = line.watch
-            subject = Subject(resource, namespaces, decode, metadata_only)
+            subject = Subject(resource, namespaces, decode, metadata_only, only)
             line.watch = Watch(self._client, subject, line.store, timing=self._timing, missing=missing)
             line.kind = resource.gvk
         if former is not None:
@@ -125,11 +130,13 @@ class Feeds:
             line = self._lines.get(name)
             return line.kind if line is not None else None
 
-    def _line(self, name: str) -> _Line:
-        from kymatui.adapters.kube.stores import Store
+    def _line(self, name: str, newest: int = 0) -> _Line:
+        from kymatui.adapters.kube.stores import NewestStore, Store
 
         with self._lock:
-            return self._lines.setdefault(name, _Line(Store(self._changed)))
+            if name not in self._lines:
+                self._lines[name] = _Line(NewestStore(self._changed, newest) if newest else Store(self._changed))
+            return self._lines[name]
 
     def _all(self) -> list[_Line]:
         with self._lock:

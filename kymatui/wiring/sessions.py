@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import (
     ForbiddenError,
@@ -17,6 +17,7 @@ from kymatui.errors import (
     ThrottledError,
 )
 from kymatui.wiring.collecting import relax_collector
+from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.options import SessionOptions
@@ -56,6 +57,7 @@ class CatalogSession:
         self._on_change: Callable[[], None] = lambda: None
         self._bell = Bell(self._call)
         self._feeds = Feeds(client, self._changed, timing)
+        self._events = EventFollower(self._feeds)
         self._look = threading.Event()
         self._state = threading.Condition()
         self._closed = threading.Event()
@@ -122,9 +124,18 @@ class CatalogSession:
             module_resources=self._module_resources(),
             workloads=tuple(item for fixed in WORKLOADS for item in feeds.objects(fixed.feed)),
             definitions=tuple(map(self._definition, feeds.objects(DEFINITIONS))),
+            events=self._events.objects(),
             feeds=feeds.states(),
             taken_at=time.time(),
         )
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        """Follows the events of these objects (and what else happens in their namespaces) until the next call.
+
+        One list and watch a namespace, for a few namespaces; with no objects none. Not to be called by two threads.
+        """
+        self._events.follow(refs)
+        self._bell.ring()
 
     def retry(self) -> None:
         """Asks the server now for what failed, is forbidden, or is not there."""

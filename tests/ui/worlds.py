@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import KymatuiError
 from kymatui.settings.loading import Settings
@@ -122,6 +123,7 @@ class StillSession:
         self._snapshot = snapshot
         self._changed: Callable[[], None] = lambda: None
         self.retries = 0
+        self.looked_at: tuple[ObjectRef, ...] = ()
 
     def start(self, on_change: Callable[[], None]) -> None:
         self._changed = on_change
@@ -132,6 +134,9 @@ class StillSession:
     def show(self, **changes: object) -> None:
         self._snapshot = replace(self._snapshot, **changes)  # type: ignore[arg-type]
         self._changed()
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        self.looked_at = tuple(refs)
 
     def retry(self) -> None:
         self.retries += 1

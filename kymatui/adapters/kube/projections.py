@@ -50,6 +50,36 @@ class MetadataOnly(TypedDict, total=False):
     metadata: Metadata
 
 
+class Involved(TypedDict, total=False):
+    kind: str
+    apiVersion: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class Series(TypedDict, total=False):
+    count: int | None
+    lastObservedTime: str | None
+
+
+class Event(TypedDict, total=False):
+    """Of an event of core/v1 what it is about, what it says, how often and when."""
+
+    apiVersion: str
+    kind: str
+    metadata: Metadata
+    involvedObject: Involved
+    type: str
+    reason: str
+    message: str
+    count: int | None
+    series: Series | None
+    firstTimestamp: str | None
+    lastTimestamp: str | None
+    eventTime: str | None
+
+
 class Container(TypedDict, total=False):
     name: str
     image: str

@@ -86,6 +86,36 @@ class Store:
         self._changed()
 
 
+class NewestStore(Store):
+    """Keeps no more than about `limit` objects, those with the latest times; for events, of which there is no end."""
+
+    def __init__(self, changed: Callable[[], None], limit: int) -> None:
+        super().__init__(changed)
+        self._limit = limit
+
+    def replace(self, objects: dict[Key, Object]) -> None:
+        super().replace(self._newest(objects) if len(objects) > self._limit else objects)
+
+    def put(self, key: Key, item: Object) -> None:
+        super().put(key, item)
+        with self._lock:
+            if len(self._objects) > self._limit * 5 // 4:  # not with every event
+                self._objects, self._values = self._newest(self._objects), None
+
+    def _newest(self, objects: dict[Key, Object]) -> dict[Key, Object]:
+        return dict(sorted(objects.items(), key=lambda entry: time_of(entry[1]))[-self._limit :])
+
+
+def time_of(event: Object) -> str:
+    """When an event happened last, as text that sorts; "" where it does not say."""
+    series, metadata = event.get("series"), event.get("metadata")
+    times = [event.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")]
+    times.append(series.get("lastObservedTime") if isinstance(series, Mapping) else None)
+    if not any(times):
+        times.append(metadata.get("creationTimestamp") if isinstance(metadata, Mapping) else None)
+    return max((time for time in times if isinstance(time, str)), default="")
+
+
 def key_of(item: Object) -> Key:
     """Namespace and name; both may be "" in an object that makes no sense."""
     metadata = item.get("metadata")

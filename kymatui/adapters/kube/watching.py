@@ -58,15 +58,21 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What to watch: everywhere, or where that is forbidden in the first of `namespaces` that is allowed."""
+    """What to watch: everywhere, or where that is forbidden in the first of `namespaces` that is allowed.
+
+    With `only` it is that namespace and no other.
+    """
 
     resource: Resource
     namespaces: tuple[str, ...] = ()
     decode: Any = field(default=None, compare=False)
     metadata_only: bool = False
+    only: str = ""
 
     @property
     def scopes(self) -> Sequence[str]:
+        if self.only:
+            return (self.only,)
         return ("", *self.namespaces) if self.resource.namespaced else ("",)
 
 
@@ -310,7 +316,7 @@ class Watch:
             self.store.publish(Feed(FeedState.LIVE, self._heard, self._where("")))
 
     def _where(self, message: str) -> str:
-        place = f"only the namespace {self._namespace} may be read" if self._namespace else ""
+        place = f"only the namespace {self._namespace} may be read" if self._namespace and not self.subject.only else ""
         return "; ".join(text for text in (place, message) if text)
 
     def _forbidden(self, error: ForbiddenError) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.presenters.connection import span
@@ -25,16 +26,16 @@ COLUMNS = (
 
 
 def event_lines(module: Row, snapshot: Snapshot, now: float) -> list[Line]:
-    wanted = _objects(module)
+    wanted = {(ref.kind.kind, ref.namespace, ref.name) for ref in objects_of(module)}
     found = [event for event in snapshot.events if _subject(event) in wanted]
     found.sort(key=_when, reverse=True)
     return [_line(event, now) for event in found]
 
 
-def _objects(module: Row) -> set[tuple[str, str, str]]:
-    refs = [checked.resource for checked in module.checked]
-    refs += [ref for ref in (module.manager, module.manifest) if ref is not None]
-    return {(ref.kind.kind, ref.namespace, ref.name) for ref in refs}
+def objects_of(module: Row) -> tuple[ObjectRef, ...]:
+    """What a module's events are about: its resources, its manager and its Manifest."""
+    resources = (checked.resource for checked in module.checked)
+    return (*resources, *(ref for ref in (module.manager, module.manifest) if ref is not None))
 
 
 def _subject(event: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -100,6 +100,9 @@ class ModuleScreen(FramedScreen):
         super().on_mount()
         self.action_tab(self._tab)
 
+    def on_unmount(self) -> None:
+        self.kymatui.follow_events(self, ())
+
     def main_widget(self) -> Widget:
         targets = ("#overview", "#rules", "#offers", "#events", "#yaml")
         return self.query_one(targets[self._tab])
@@ -119,6 +122,7 @@ class ModuleScreen(FramedScreen):
         row, snapshot = self.module, self.kymatui.snapshot
         if not self.query(ViewTabs) or row is None or snapshot is None:
             return
+        self.kymatui.follow_events(self, events.objects_of(row))
         note = f"{self._mode} mode" if self._tab == 1 else ""
         self.query_one(ViewTabs).show(TABS, TABS[self._tab].label, note)
         draw = (self._overview, self._checks, self._versions, self._events, self._yaml)[self._tab]
