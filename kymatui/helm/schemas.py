@@ -143,16 +143,33 @@ def _class_for(document: Any) -> Any:
         raise ValueError("values.schema.json: a schema is an object or a boolean")
     chosen = validator_for(document, default=Draft202012Validator)
     checker = chosen.TYPE_CHECKER.redefine("integer", _is_integer)
-    return extend(
+    made = extend(
         chosen,
         {
             "pattern": _pattern,
             "patternProperties": _pattern_properties,
             "additionalProperties": _additional_properties,
             "multipleOf": _multiple_of,
+            "propertyNames": _property_names,
+            "dependentRequired": _dependent_required,
         },
         type_checker=checker,
     )
+    made.descend = _placing(made.descend)
+    return made
+
+
+def _placing(descend: Any) -> Any:
+    """The library's way down, which forgets where it is when the schema there is `false`."""
+
+    def placing(self: Any, instance: Any, schema: Any, path: Any = None, schema_path: Any = None, **more: Any) -> Any:
+        for error in descend(self, instance, schema, path=path, schema_path=schema_path, **more):
+            if schema is False:
+                error.path.extend([] if path is None else [path])
+                error.schema_path.extend([] if schema_path is None else [schema_path])
+            yield error
+
+    return placing
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
@@ -197,6 +214,20 @@ def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: A
         yield _error("\0".join(sorted(extras)))
 
 
+def _property_names(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for name in instance if isinstance(instance, dict) else ():
+        if found := list(validator.descend(name, wanted)):
+            error = _error(name)
+            error.context.extend(found)
+            yield error
+
+
+def _dependent_required(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    for name, needed in wanted.items() if isinstance(instance, dict) else ():
+        if name in instance and (missing := [one for one in needed if one not in instance]):
+            yield _error(f"properties {', '.join(map(_quoted, missing))} required, if {_quoted(name)} exists")
+
+
 def _multiple_of(_validator: Any, divisor: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     if isinstance(instance, (int, float)) and not isinstance(instance, bool):
         quotient = Fraction(str(float(instance))) / Fraction(str(divisor))
@@ -234,6 +265,8 @@ class _Entry:
 
 def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
     """The failures of one schema at one place as one entry, or as a group of them."""
+    if none := [one for one in failures if not one.rest]:  # the schema is `false`
+        return _leaf(none[0], place)
     for word in _FIRST:
         if first := [one for one in failures if one.rest == [word]]:
             return _leaf(first[0], place)
@@ -278,8 +311,6 @@ def _follow(failures: list[_Failure], place: list[Any]) -> list[_Entry]:
     below = _gather(_cut(failures, 2 if word in _NAMED else 1, inner), place + failures[0].place[:inner])
     if word == "$ref":
         return [_Entry("$ref", place, "validation failed", below.causes if below.kind == "group" else [below])]
-    if word == "propertyNames":
-        below.text = f"invalid propertyName {_quoted(str(failures[0].error.instance))}"
     return [below]
 
 
@@ -294,6 +325,11 @@ def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
         parts = [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context]
         grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]
         entry.causes = [_gather(_cut(part, 1, 0), place) for part in grouped]
+    if word == "propertyNames":
+        names = _gather(
+            [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context], []
+        )
+        entry.causes = names.causes if names.kind == "group" else [names]
     return entry
 
 
@@ -333,6 +369,8 @@ def _words(error: Any) -> str:
         return _choice(word, [wanted] if word == "const" else wanted)
     if word == "pattern":
         return f"{_quoted(found)} does not match pattern {_quoted(wanted)}"
+    if word in ("minimum", "maximum") and error.schema.get(exclusive := f"exclusive{word.capitalize()}") is True:
+        word = exclusive  # draft 4
     if word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"):
         return f"{word}: got {_number(found)}, want {_number(wanted)}"
     if word in ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"):
@@ -342,13 +380,16 @@ def _words(error: Any) -> str:
         return f"additional properties {names} not allowed"
     if word == "format":
         return f"{_shown(found)} is not valid {wanted}: {error.cause or 'no match'}"
+    if word == "oneOf":
+        return "'oneOf' failed, none matched" if error.context else _several(error)
+    if word == "uniqueItems":
+        return _equal_items(found)
     fixed = {
         "not": "'not' failed",
         "anyOf": "'anyOf' failed",
-        "oneOf": "'oneOf' failed, none matched" if error.context else _several(error),
         "contains": "no items match contains schema",
-        "uniqueItems": _equal_items(found) if word == "uniqueItems" else "",
         "None": "false schema",
+        "propertyNames": f"invalid propertyName {_quoted(error.message)}",
     }
     return fixed.get(word) or str(error.message)
 
