@@ -15,7 +15,7 @@ from kymatui.sandbox.apiserver.exchange import Request
 from kymatui.sandbox.apiserver.negotiation import YAML, body_type
 from kymatui.sandbox.apiserver.protobuf import PROTOBUF, ProtobufError, decode_protobuf
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
-from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure, invalid
+from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, invalid
 
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 _STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -268,8 +268,3 @@ def decode_typed(
         why = "strict decoding error: " + ", ".join(problems)
         raise cannot_handle(resource.kind, resource.version, resource.kind, why)
     return obj, problems if validation == "Warn" else []
-
-
-def too_large() -> StatusError:
-    message = "Request entity too large: limit is 3145728"
-    return failure(413, "RequestEntityTooLarge", message)

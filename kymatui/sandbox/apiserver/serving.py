@@ -16,7 +16,8 @@ from aiohttp import web
 from kymatui.errors import UsageError
 from kymatui.sandbox.apiserver.certificates import ServingCertificate
 from kymatui.sandbox.apiserver.exchange import Handler, Request, Response, Stream, parse_query
-from kymatui.sandbox.apiserver.faults import Faults, Outcome
+from kymatui.sandbox.apiserver.faults import Faults, Outcome, status_response
+from kymatui.sandbox.apiserver.statuses import StatusError, failure
 
 BODY_LIMIT = 3 * 1024 * 1024
 """What a real API server reads of one body; more is answered with 413."""
@@ -82,7 +83,7 @@ class Carrier:
         try:
             request = await _request(incoming)
         except _TooLargeError:
-            return _plain(413, f"Request entity too large: limit is {BODY_LIMIT}")
+            return _answer(status_response(_too_large()))
         outcome = self._faults.meet(request)
         if outcome is not None:
             answered = await self._misbehave(incoming, outcome)
@@ -107,7 +108,7 @@ class Carrier:
         if outcome.response is None:
             return None
         response = outcome.response
-        return web.Response(status=response.status, body=response.body, headers=_headers(response))
+        return _answer(response)
 
     async def _write_stream(self, incoming: web.BaseRequest, response: Response, stream: Stream) -> web.StreamResponse:
         answer = web.StreamResponse(status=response.status, headers=_headers(response))
@@ -199,5 +200,10 @@ async def _body(incoming: web.BaseRequest) -> bytes:
     return b"".join(parts)
 
 
-def _plain(status: int, text: str) -> web.Response:
-    return web.Response(status=status, text=text)
+def _too_large() -> StatusError:
+    message = f"Request entity too large: limit is {BODY_LIMIT}"
+    return failure(413, "RequestEntityTooLarge", message)
+
+
+def _answer(response: Response) -> web.Response:
+    return web.Response(status=response.status, body=response.body, headers=_headers(response))
