@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.types import ANY, BYTES, LIST, MAP, Function, FunctionError, TypedList
+from kymatui.helm.govalues.bounding import PART_LIMIT, hold_value
+from kymatui.helm.govalues.types import ANY, LIST, MAP, Function, FunctionError
+
+__all__ = ["LIST_LIMIT", "TEXT_LIMIT", "declare", "hold_list", "hold_text", "hold_value", "table"]
 
 _SHORT: Final[Mapping[str, str]] = {
     "any": ANY,
@@ -22,7 +25,7 @@ _SHORT: Final[Mapping[str, str]] = {
 TEXT_LIMIT: Final = 16_000_000
 """Characters that one call of a function may make."""
 
-LIST_LIMIT: Final = 2_000_000
+LIST_LIMIT: Final = PART_LIMIT
 """Elements that one call of a function may make."""
 
 
@@ -44,23 +47,6 @@ def hold_text(length: int, what: str) -> None:
     """Refuses what would make a text longer than TEXT_LIMIT."""
     if length > TEXT_LIMIT:
         raise FunctionError(f"{what} would be {length} characters long, the limit is {TEXT_LIMIT}")
-
-
-def hold_value(value: Any, what: str) -> None:
-    """Refuses a value that would have more than LIST_LIMIT parts, were all that it shares written out."""
-    if not isinstance(value, (list, dict)):
-        return
-    left = LIST_LIMIT
-    waiting: list[Any] = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, (list, dict)):
-            is_file = isinstance(part, TypedList) and part.go_type == BYTES
-            left -= len(part) // 16 if is_file else len(part)
-            if left < 0:
-                raise FunctionError(f"{what} would have more than {LIST_LIMIT} parts, which is the limit")
-            if not is_file:
-                waiting += part.values() if isinstance(part, dict) else part
 
 
 def hold_list(length: int, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import is_valid, to_bytes
 from kymatui.helm.govalues.types import INVALID, FunctionError, NilPointer, TypedList, TypedMap, go_type, kind
@@ -93,6 +94,12 @@ def less(first: Any, second: Any) -> bool:
 
 def deep_equal(first: Any, second: Any) -> bool:
     """reflect.DeepEqual: the same types and the same values all the way down."""
+    hold_value(first, "the comparison")
+    hold_value(second, "the comparison")
+    return _deep_equal(first, second)
+
+
+def _deep_equal(first: Any, second: Any) -> bool:
     if type(first) is not type(second):
         return not _valid(first) and not _valid(second)
     if isinstance(first, dict):
@@ -101,7 +108,7 @@ def deep_equal(first: Any, second: Any) -> bool:
         return (
             _same_header(first, second)
             and len(first) == len(second)
-            and all(deep_equal(a, b) for a, b in zip(first, second, strict=True))
+            and all(_deep_equal(a, b) for a, b in zip(first, second, strict=True))
         )
     return first is second or bool(first == second)
 
@@ -111,4 +118,4 @@ def _same_header(first: Any, second: Any) -> bool:
 
 
 def _equal_maps(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
-    return first.keys() == second.keys() and all(deep_equal(value, second[key]) for key, value in first.items())
+    return first.keys() == second.keys() and all(_deep_equal(value, second[key]) for key, value in first.items())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kymatui.helm.govalues import verbs
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.naming import elem_type
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_value, stringer
@@ -230,6 +231,8 @@ def format_part(flags: Flags, value: Any, verb: str, depth: int, *, plain: bool 
     if formatter is not None:
         return formatter(flags, value, verb)
     if isinstance(value, (list, dict)):
+        if depth == 0:
+            hold_value(value, "the text")
         return _map(flags, value, verb, depth) if isinstance(value, dict) else _slice(flags, value, verb, depth)
     if isinstance(value, Object):
         return _struct(flags, value, verb, depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.text import join_bounded
@@ -23,6 +24,8 @@ def format_value(value: Any, depth: int = 0) -> str:
         return str(value)
     if cls is float:
         return format_float(value)
+    if depth == 0 and isinstance(value, (list, dict)):
+        hold_value(value, "the text")
     if cls is list:
         return "[" + join_bounded([format_value(item, 1) for item in value], " ") + "]"
     if cls is dict:

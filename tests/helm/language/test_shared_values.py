@@ -1,0 +1,29 @@
+"""A value that holds itself twice, sixty times over, is small in memory and endless written out."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.helm import Chart, HelmError, render
+
+DOUBLED = "{{ $x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{{ $x }}",
+        '{{ printf "%v" $x }}',
+        '{{ printf "%d %s" $x $x }}',
+        "{{ eq $x $x }}",
+        "{{ deepEqual $x (deepCopy $x) }}",
+        "{{ toJson $x }}",
+        "{{ toYaml $x }}",
+        "{{ toString $x }}",
+        "{{ has 1 (list $x) }}{{ fail (print $x) }}",
+    ],
+)
+def test_it_is_refused_before_it_is_written_out(use: str) -> None:
+    files = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0", "templates/a.txt": DOUBLED + use}
+    with pytest.raises(HelmError, match=r"limit|non-comparable"):
+        render(Chart.from_files(files), {}, release_name="r", namespace="n")
