@@ -262,7 +262,8 @@ def test_the_definition_of_a_modules_resource_goes_and_comes_back(cluster: Embed
         cluster.define_module("alpha")
         cluster.put(resource("alpha", "Ready"))
         all_live(session)
-        eventually(lambda: bool(row(session, "alpha").checked), "the resource is back")
+        eventually(lambda: row(session, "alpha").state == "Ready", "the resource is back")
+        assert row(session, "alpha").checked
         is_right(session)
 
 

@@ -8,20 +8,25 @@ from kymatui.helm.govalues.types import BYTES, FunctionError, TypedList
 
 PART_LIMIT: Final = 2_000_000
 """Parts that one call may walk through."""
+DEPTH_LIMIT: Final = 5_000
+"""Levels of a value; far more than what any walk of it gets through, so that a circle ends here."""
 
 
 def hold_value(value: Any, what: str) -> None:
     """Refuses a value that would have more than PART_LIMIT parts, were all that it shares written out."""
-    if not isinstance(value, (list, dict)):
-        return
-    left = PART_LIMIT
-    waiting: list[Any] = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, (list, dict)):
+    level: list[Any] = [value] if isinstance(value, (list, dict)) else []
+    left, depth = PART_LIMIT, 0
+    while level:
+        depth += 1
+        if depth > DEPTH_LIMIT:
+            raise FunctionError(f"{what} would be nested too deeply")
+        below: list[Any] = []
+        for part in level:
             is_file = isinstance(part, TypedList) and part.go_type == BYTES
             left -= len(part) // 16 if is_file else len(part)
             if left < 0:
                 raise FunctionError(f"{what} would have more than {PART_LIMIT} parts, which is the limit")
             if not is_file:
-                waiting += part.values() if isinstance(part, dict) else part
+                items = part.values() if isinstance(part, dict) else part
+                below += [item for item in items if isinstance(item, (list, dict))]
+        level = below
