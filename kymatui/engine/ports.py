@@ -1,0 +1,152 @@
+"""What the engine asks of the world: a cluster, what is fetched, time. Adapters and tests give it; the engine only calls.
+
+Objects are plain dictionaries as the API server has them. Every method that asks a cluster raises the errors of
+`kymatui.errors` (ConflictError, ForbiddenError, UnreachableError, …), and CancelledError once `cancel` is set.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+
+Object = dict[str, Any]
+
+FIELD_MANAGER: Final = "kymatui"
+OPERATOR_FIELD_MANAGER: Final = "kymatui-operator"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind that the cluster serves; `resource` is its plural name, without the group."""
+
+    gvk: GroupVersionKind
+    resource: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ()
+    has_status: bool = False
+
+
+class PatchKind(StrEnum):
+    """How a patch is to be read; the values are the media types."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+
+
+class Cluster(Protocol):
+    """One cluster. `read_only` ones raise ReadOnlyError for every write, dry runs included."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def read_only(self) -> bool: ...
+
+    def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
+        """The kind as it is served, or None. A kind unknown so far is looked for on the server again."""
+        ...
+
+    def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
+        """All served versions of a kind, the preferred one first."""
+        ...
+
+    def forget_kinds(self) -> None:
+        """Definitions changed: kinds are asked for again."""
+        ...
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        """The object, or None where it, or its kind, is not there."""
+        ...
+
+    def list(
+        self, gvk: GroupVersionKind, namespace: str = "", *, labels: str = "", cancel: threading.Event | None = None
+    ) -> list[Object]:
+        """All objects of a kind, in one namespace or in all; none where the kind is not served."""
+        ...
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Server-side apply. ConflictError tells in `body["details"]["causes"]` which fields others own."""
+        ...
+
+    def create(
+        self, body: Mapping[str, Any], *, dry_run: bool = False, cancel: threading.Event | None = None
+    ) -> Object: ...
+
+    def update(
+        self, body: Mapping[str, Any], *, subresource: str = "", cancel: threading.Event | None = None
+    ) -> Object:
+        """Replaces an object, only if its resourceVersion is still the one in `body`."""
+        ...
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object: ...
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """Deletes the object, only if it is still the one with that uid. NotFoundError where it is gone already."""
+        ...
+
+    def wait(self, kinds: Iterable[tuple[GroupVersionKind, str]], seconds: float, cancel: threading.Event) -> None:
+        """Returns when anything of these kinds (each in a namespace, or "" for all) changed, or after `seconds`."""
+        ...
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        """Whether the user may do this, as the server's access reviews say."""
+        ...
+
+
+class Blobs(Protocol):
+    """Where content comes from that is named by its digest, or by an address."""
+
+    def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        """A blob of an OCI repository ("reg.example/modules/component"), verified by its digest ("sha256:…")."""
+        ...
+
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+        """The archive of a chart: `oci://…`, a URL, or a name in a Helm repository; the newest stable by default."""
+        ...
+
+    def url(self, address: str) -> bytes:
+        """What stands at an `https://` address; bounded in size and in time."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+    def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
+        """Returns early, and quietly, once `cancel` is set."""
+        ...
