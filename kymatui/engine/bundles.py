@@ -31,7 +31,7 @@ class BundleHook:
 
 @dataclass(frozen=True, slots=True)
 class ChartRelease:
-    """What a Helm release Secret needs beside the objects: the chart as Helm stores it, the user's values, the texts."""
+    """What a Helm release Secret needs beside the objects: the chart as Helm stores it, the user's values, texts."""
 
     chart: Mapping[str, Any]
     config: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What the engine asks of the world: a cluster, what is fetched, time. Adapters and tests give it; the engine only calls.
+"""What the engine asks of the world: a cluster, what is fetched, time. Adapters and tests give it.
 
 Objects are plain dictionaries as the API server has them. Every method that asks a cluster raises the errors of
 `kymatui.errors` (ConflictError, ForbiddenError, UnreachableError, …), and CancelledError once `cancel` is set.
