@@ -17,7 +17,8 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requesting import Requester
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.repositories import RepositoryIndex, archive_url, read_index
-from kymatui.helm.semver import SemverError, parse_constraint, parse_version
+from kymatui.helm.semver.constraints import parse_constraint
+from kymatui.helm.semver.versions import SemverError, parse_version
 
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"

@@ -13,7 +13,7 @@ from kymatui.helm.coalescing import Table, coalesce_tables, coalesce_values, mer
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.types import TypedMap
 from kymatui.helm.metadata import Dependency
-from kymatui.helm.semver import SemverError, parse_constraint, parse_version
+from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.trees import ChartNode
 from kymatui.helm.yaml.conversions import copy_plain
 
@@ -22,6 +22,8 @@ _NOTHING: Final = object()
 
 def is_compatible(constraint: str, version: str) -> bool:
     """Whether a version is within a range; what is no version or no range never is."""
+    from kymatui.helm.semver.constraints import parse_constraint  # many charts ask for no version
+
     try:
         return parse_constraint(constraint).check(parse_version(version))
     except SemverError:

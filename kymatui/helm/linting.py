@@ -26,7 +26,8 @@ from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.naming import name_problems
 from kymatui.helm.rendering import Rendered, render
 from kymatui.helm.schemas import validate
-from kymatui.helm.semver import SemverError, parse_constraint, parse_strict_version, parse_version
+from kymatui.helm.semver.constraints import parse_constraint
+from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 from kymatui.helm.values import load_values, split_documents
 from kymatui.helm.yaml import YamlError, load_yaml
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.quoting import is_print, quote
-from kymatui.helm.semver import SemverError, parse_version
+from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.structs import anything, boolean, decode_yaml, mismatch, sequence, string_map, struct, text
 
 V1: Final = "v1"

@@ -12,7 +12,8 @@ from functools import cmp_to_key
 from urllib.parse import urljoin, urlsplit
 
 from kymatui.errors import HelmError
-from kymatui.helm.semver import Constraint, SemverError, Version, parse_constraint, parse_version
+from kymatui.helm.semver.constraints import Constraint, parse_constraint
+from kymatui.helm.semver.versions import SemverError, Version, parse_version
 from kymatui.helm.yaml import load_yaml
 
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")

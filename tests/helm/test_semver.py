@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.helm.semver import SemverError, parse_constraint, parse_strict_version, parse_version
+from kymatui.helm.semver.constraints import parse_constraint
+from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""What the operators of a constraint mean, for versions of which parts may be left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from kymatui.helm.semver.versions import Version, compare_prereleases
+
+
+class Limit(Protocol):
+    """What a comparison looks at: the version, as text too, and which parts of it were left open."""
+
+    @property
+    def version(self) -> Version: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def dirty(self) -> bool: ...
+    @property
+    def minor_dirty(self) -> bool: ...
+    @property
+    def patch_dirty(self) -> bool: ...
+
+
+def _not_equal(version: Version, wanted: Limit) -> str:
+    same = f"is equal to {wanted.text}"
+    limit = wanted.version
+    if wanted.dirty:
+        if limit.major != version.major:
+            return ""
+        if wanted.minor_dirty:
+            return same
+        if limit.minor != version.minor:
+            return ""
+        if limit.patch != version.patch and not wanted.patch_dirty:
+            return ""
+        if wanted.patch_dirty:
+            return same if compare_prereleases(version.prerelease, limit.prerelease) == 0 else ""
+    return same if version.compare(limit) == 0 else ""
+
+
+def _greater(version: Version, wanted: Limit) -> str:
+    limit = wanted.version
+    if version.major != limit.major and wanted.dirty:
+        greater = version.major > limit.major
+    elif wanted.minor_dirty:
+        greater = False  # 11.1.0 is not above 11: 12 is
+    elif wanted.patch_dirty:
+        greater = version.minor > limit.minor
+    else:
+        greater = version.compare(limit) > 0
+    return "" if greater else f"is less than or equal to {wanted.text}"
+
+
+def _less(version: Version, wanted: Limit) -> str:
+    return "" if version.compare(wanted.version) < 0 else f"is greater than or equal to {wanted.text}"
+
+
+def _greater_or_equal(version: Version, wanted: Limit) -> str:
+    return "" if version.compare(wanted.version) >= 0 else f"is less than {wanted.text}"
+
+
+def _less_or_equal(version: Version, wanted: Limit) -> str:
+    limit = wanted.version
+    if not wanted.dirty:
+        less = version.compare(limit) <= 0
+    elif version.major != limit.major:
+        less = version.major < limit.major
+    else:
+        less = version.minor <= limit.minor or wanted.minor_dirty
+    return "" if less else f"is greater than {wanted.text}"
+
+
+def _tilde(version: Version, wanted: Limit) -> str:
+    limit = wanted.version
+    if version.compare(limit) < 0:
+        return f"is less than {wanted.text}"
+    if limit.numbers == (0, 0, 0) and not wanted.minor_dirty and not wanted.patch_dirty:
+        return ""
+    if version.major != limit.major:
+        return f"does not have same major version as {wanted.text}"
+    if version.minor != limit.minor and not wanted.minor_dirty:
+        return f"does not have same major and minor version as {wanted.text}"
+    return ""
+
+
+def _equal(version: Version, wanted: Limit) -> str:
+    if wanted.dirty:
+        return _tilde(version, wanted)
+    return "" if version.compare(wanted.version) == 0 else f"is not equal to {wanted.text}"
+
+
+def _caret(version: Version, wanted: Limit) -> str:
+    limit = wanted.version
+    if version.compare(limit) < 0:
+        return f"is less than {wanted.text}"
+    if version.major != limit.major:
+        return f"does not have same major version as {wanted.text}"
+    if limit.major > 0 or wanted.minor_dirty:
+        return ""
+    if version.minor != limit.minor:
+        reason = f"does not have same minor version as {wanted.text}"
+        if limit.minor > 0 or wanted.patch_dirty:
+            reason += ". Expected minor versions to match when constraint major version is 0"
+        return reason
+    if limit.minor > 0 or wanted.patch_dirty or version.patch == limit.patch:
+        return ""
+    return f"does not equal {wanted.text}. Expect version and constraint to equal when major and minor versions are 0"
+
+
+COMPARISONS: Final[dict[str, Callable[[Version, Limit], str]]] = {
+    "": _equal,
+    "=": _equal,
+    "!=": _not_equal,
+    ">": _greater,
+    "<": _less,
+    ">=": _greater_or_equal,
+    "=>": _greater_or_equal,
+    "<=": _less_or_equal,
+    "=<": _less_or_equal,
+    "~": _tilde,
+    "~>": _tilde,
+    "^": _caret,
+}
+"""By operator: why a version is not wanted, or \"\"."""

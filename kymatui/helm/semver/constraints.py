@@ -1,0 +1,133 @@
+"""Constraints: ranges and alternatives that a version must meet."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kymatui.helm.semver.comparing import COMPARISONS
+from kymatui.helm.semver.versions import SemverError, Version, parse_version
+
+# White space is RE2's \s. Quantifiers are possessive: a constraint comes from outside, and the patterns as
+# the library writes them would backtrack without end in Python.
+_WS: Final = r"[\t\n\f\r ]"
+_LOOSE_PART: Final = r"[0-9|xX*]++"
+_WANTED: Final = (
+    rf"v?({_LOOSE_PART})(\.{_LOOSE_PART})?+(\.{_LOOSE_PART})?+"
+    r"(-[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*+)?+(\+[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*+)?+"
+)
+_ITEM: Final = re.compile(rf"(!=|>=|=>|<=|=<|~>|=|>|<|~|\^)?+{_WS}*+({_WANTED})(?=[\t\n\f\r ,]|\Z)")
+_GAP: Final = re.compile(rf"{_WS}*+,{_WS}*+|{_WS}++")
+_SPACE: Final = re.compile(rf"{_WS}*+")
+_DASH: Final = re.compile(f"{_WS}-{_WS}")
+_RANGE: Final = rf"{_WS}*+({_WANTED}){_WS}++-{_WS}++({_WANTED}){_WS}*+"
+_LONGEST: Final = 8192
+_WILD: Final = frozenset({"x", "X", "*"})
+
+
+class Wanted:
+    """One comparison of a constraint: an operator and a version of which parts may be left open ("1.x", "2")."""
+
+    __slots__ = ("dirty", "minor_dirty", "operator", "patch_dirty", "text", "version")
+
+    def __init__(self, operator: str, match: re.Match[str]) -> None:
+        self.operator = operator
+        self.text = match.group(2)
+        major, minor, patch, prerelease = (match.group(number) or "" for number in (3, 4, 5, 6))
+        version = self.text
+        open_major = major in _WILD
+        self.minor_dirty = not open_major and minor[1:] in _WILD | {""}
+        self.patch_dirty = not open_major and not self.minor_dirty and patch[1:] in _WILD | {""}
+        self.dirty = open_major or self.minor_dirty or self.patch_dirty
+        if open_major:
+            version = f"0.0.0{prerelease}"
+        elif self.minor_dirty:
+            version = f"{major}.0.0{prerelease}"
+        elif self.patch_dirty:
+            version = f"{major}{minor}.0{prerelease}"
+        try:
+            self.version = parse_version(version)
+        except SemverError as error:
+            raise SemverError("constraint parser error") from error
+
+    def __str__(self) -> str:
+        return self.operator + self.text
+
+    def refusal(self, version: Version, include_prereleases: bool) -> str:
+        """Why a version is not wanted, or ""."""
+        if version.prerelease and not include_prereleases:
+            return f"{version} is a prerelease version and the constraint is only looking for release versions"
+        reason = COMPARISONS[self.operator](version, self)
+        return f"{version} {reason}" if reason else ""
+
+
+class Constraint:
+    """What a version must be: alternatives ("||"), each of comparisons that must all hold."""
+
+    __slots__ = ("alternatives",)
+
+    def __init__(self, alternatives: list[list[Wanted]]) -> None:
+        self.alternatives = alternatives
+
+    def __str__(self) -> str:
+        return " || ".join(" ".join(map(str, wanted)) for wanted in self.alternatives)
+
+    def check(self, version: Version) -> bool:
+        """Whether the version will do; prereleases do only where an alternative itself names one."""
+        return any(
+            not any(wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative)
+            for alternative in self.alternatives
+        )
+
+    def refusals(self, version: Version) -> list[str]:
+        """Every reason why the version will not do; empty when it does."""
+        found: list[str] = []
+        for alternative in self.alternatives:
+            reasons = [wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative]
+            if not any(reasons):
+                return []
+            found += [reason for reason in reasons if reason]
+        return list(dict.fromkeys(found))
+
+
+def _names_prerelease(alternative: list[Wanted]) -> bool:
+    return any(wanted.version.prerelease for wanted in alternative)
+
+
+def parse_constraint(text: str) -> Constraint:
+    """Reads ">=1.2.0, <2", "^1.2 || ~2.1", "1.2 - 3", "1.x"."""
+    if len(text) > _LONGEST:
+        raise SemverError(f"improper constraint: {text[:40]}… is longer than {_LONGEST} characters")
+    return Constraint([_alternative(part) for part in _rewrite_ranges(text).split("||")])
+
+
+def _alternative(text: str) -> list[Wanted]:
+    found: list[re.Match[str]] = []
+    position = _end(_SPACE, text, 0)
+    while item := _ITEM.match(text, position):
+        found.append(item)
+        position = item.end()
+        gap = _GAP.match(text, position)
+        if gap is None or (gap.end() == len(text) and "," not in gap.group()):
+            position = gap.end() if gap else position
+            break
+        position = gap.end()
+    else:
+        position = -1
+    if position != len(text):
+        raise SemverError(f"improper constraint: {text}")
+    return [Wanted(item.group(1) or "", item) for item in found]
+
+
+def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _rewrite_ranges(text: str) -> str:
+    if not _DASH.search(text):
+        return text
+    rewritten = text
+    for match in re.finditer(_RANGE, text):
+        rewritten = rewritten.replace(match.group(), f">= {match.group(1)}, <= {match.group(7)} ", 1)
+    return rewritten
