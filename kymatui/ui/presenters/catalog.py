@@ -19,7 +19,7 @@ from kymatui.ui.presenters.catalog_columns import Sort, View
 from kymatui.ui.presenters.connection import span
 from kymatui.ui.presenters.filtering import Filter
 from kymatui.ui.text import plain
-from kymatui.ui.widgets.row_table import Cell, Row
+from kymatui.ui.widgets.row_list import Cell, Row
 
 TONES: Mapping[State, str] = {
     State.READY: "ready",

@@ -11,8 +11,8 @@ from kymatui.ui.presenters.catalog import TONES
 from kymatui.ui.presenters.module import Fact
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import Cell
-from kymatui.ui.widgets.row_table import Row as Line
+from kymatui.ui.widgets.row_list import Cell
+from kymatui.ui.widgets.row_list import Row as Line
 
 COLUMNS = (
     Column("number", "#", 3),

@@ -12,8 +12,8 @@ from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import Cell
-from kymatui.ui.widgets.row_table import Row as Line
+from kymatui.ui.widgets.row_list import Cell
+from kymatui.ui.widgets.row_list import Row as Line
 
 COLUMNS = (
     Column("age", "AGE", 4, right=True),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import EMPTY, Row
+from kymatui.ui.widgets.row_list import EMPTY, Row
 
 FORMATS = ("csv", "json", "md", "tsv")
 

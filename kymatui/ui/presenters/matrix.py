@@ -8,7 +8,7 @@ from kymatui.domain.rows import Catalog
 from kymatui.ui.presenters.catalog import ABSENT
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import Cell, Row
+from kymatui.ui.widgets.row_list import Cell, Row
 
 
 def columns(found: Matrix) -> tuple[Column, ...]:

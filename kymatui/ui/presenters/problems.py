@@ -9,7 +9,7 @@ from kymatui.domain.rows import Catalog
 from kymatui.domain.snapshots import FeedState, Snapshot
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import Cell, Row
+from kymatui.ui.widgets.row_list import Cell, Row
 
 COLUMNS = (
     Column("severity", "SEVERITY", 9),

@@ -11,8 +11,8 @@ from kymatui.ui.presenters.catalog import ABSENT
 from kymatui.ui.presenters.module import Fact
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_table import Cell
-from kymatui.ui.widgets.row_table import Row as Line
+from kymatui.ui.widgets.row_list import Cell
+from kymatui.ui.widgets.row_list import Row as Line
 
 COLUMNS = (
     Column("version", "VERSION", 14, flex=1),
@@ -48,7 +48,7 @@ def _line(module: Row, offer: Offer) -> Line:
     cells = {
         "version": Cell(plain(offer.version) or ABSENT, "strong"),
         "channels": Cell(plain(", ".join(offer.channels)) or ABSENT, "" if offer.channels else "muted"),
-        "source": Cell(str(offer.origin), "muted"),
+        "source": Cell(plain(offer.source) or str(offer.origin), "muted"),
         "template": Cell(plain(offer_key(offer)), "muted"),
         "here": Cell(", ".join(marks), "ready" if "installed" in marks else "accent"),
     }

@@ -19,7 +19,8 @@ from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.text import plain
-from kymatui.ui.widgets.row_table import Row, RowTable
+from kymatui.ui.widgets.row_list import Row
+from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 

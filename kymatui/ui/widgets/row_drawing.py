@@ -1,0 +1,78 @@
+"""Lines of a table as strips of styled text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from kymatui.ui.text import fit
+from kymatui.ui.widgets.columns import GAP, Column
+from kymatui.ui.widgets.row_list import EMPTY, Row
+
+Fitted = Sequence[tuple[Column, int]]
+
+MARK = "▌"
+TURNED = " ▾"
+STRAIGHT = " ▴"
+ASCII_SIGNS = str.maketrans({"▌": "|", "▾": "v", "▴": "^"})
+
+
+class Styles(Protocol):
+    """Where styles come from: a widget, whose stylesheet may change with the theme."""
+
+    def __call__(self, name: str, *, partial: bool = False) -> Style: ...
+
+
+class LineDrawing:
+    """Draws a header and rows; `style("cursor")` is the component style of that name."""
+
+    def __init__(self, style: Styles) -> None:
+        self._style = style
+        self.ascii = False
+
+    def header(self, fitted: Fitted, sorted_by: tuple[str, bool] | None, width: int) -> Strip:
+        """Titles, the sorted one with an arrow."""
+        base = self._style("header")
+        segments = [Segment(" ", base)]
+        for position, (column, size) in enumerate(fitted):
+            title, style = column.title, base
+            if sorted_by and sorted_by[0] == column.id:
+                title = self._titled(title, TURNED if sorted_by[1] else STRAIGHT, size)
+                style = base + self._style("sorted", partial=True)
+            segments.append(Segment(fit(title, size, right=column.right), style))
+            segments.append(Segment(_gap(fitted, position), base))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _titled(self, title: str, arrow: str, size: int) -> str:
+        """The arrow is worth more than the last letters of the title."""
+        arrow = arrow.translate(ASCII_SIGNS) if self.ascii else arrow
+        return title[: max(size - len(arrow), 0)] + arrow
+
+    def row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
+        """One line; under the cursor and on marks the background is the line's."""
+        if cursor:
+            base = self._style("cursor")
+        elif marked:
+            base = self._style("marked")
+        mark = MARK.translate(ASCII_SIGNS) if self.ascii else MARK
+        segments = [Segment(mark, base + self._tone("accent", cursor)) if marked else Segment(" ", base)]
+        for position, (column, size) in enumerate(fitted):
+            cell = row.cells.get(column.id, EMPTY)
+            tone = "dim" if row.dim else cell.tone
+            style = base + self._tone(tone, cursor) if tone else base
+            segments.append(Segment(fit(cell.text, size, right=column.right), style))
+            segments.append(Segment(_gap(fitted, position), base))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _tone(self, tone: str, cursor: bool) -> Style:
+        """Colour and weight of a tone; under the cursor the weight alone, as colours would not stand out there."""
+        style = self._style(tone)
+        return Style(bold=style.bold) if cursor else Style(color=style.color, bold=style.bold)
+
+
+def _gap(fitted: Fitted, position: int) -> str:
+    return " " * (GAP if position < len(fitted) - 1 else 1)
