@@ -21,7 +21,8 @@ from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update
 from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_custom_metadata, validate_update
 from kymatui.sandbox.schemas.nodes import GVK, Schema
 from kymatui.sandbox.schemas.pruning import read_custom
-from kymatui.sandbox.tables.builtin import builtin_cells, builtin_columns
+from kymatui.sandbox.tables.builtin import builtin_cells
+from kymatui.sandbox.tables.columns import builtin_columns
 from kymatui.sandbox.tables.custom import custom_cells, custom_columns
 
 

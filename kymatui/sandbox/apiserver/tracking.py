@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
 from kymatui.sandbox.apiserver.statuses import StatusError, failure
+from kymatui.sandbox.apply.applying import apply_object
+from kymatui.sandbox.apply.conflicts import ApplyConflictError, ApplyFailedError
 from kymatui.sandbox.apply.fieldsets import FieldSet
-from kymatui.sandbox.apply.updating import ApplyConflictError, ApplyFailedError, Tracking, apply_object, track_update
+from kymatui.sandbox.apply.tracking import Tracking
+from kymatui.sandbox.apply.updating import track_update
 from kymatui.sandbox.schemas.decoding import decode
 from kymatui.sandbox.schemas.nodes import Schema
 

@@ -14,7 +14,7 @@ import types
 import typing
 from typing import Any, Literal
 
-from kymatui.sandbox.schemas import fieldfacts
+from kymatui.sandbox.schemas import emptiness, fieldtypes, merging
 from kymatui.sandbox.schemas.nodes import ANY, GVK, Schema
 
 _PREFIX = re.compile(r"^(?:[A-Z][a-z]+)*?V\d+(?:(?:alpha|beta)\d+)?")
@@ -29,6 +29,8 @@ _RECURSIVE = frozenset(
 )
 _KEY_DEFAULTS = {"ContainerPort.protocol": "TCP", "ServicePort.protocol": "TCP"}
 _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "boolean": False}
+_PARAGRAPH = ("  Populated by", "\n\nPopulated by")
+"""The models hold their descriptions on one line; this paragraph is on every object."""
 _WITHOUT_PROPERTIES = frozenset(("JSONSchemaProps.default", "JSONSchemaProps.example", "JSONSchemaProps.enum"))
 
 
@@ -72,7 +74,7 @@ def _struct(model: Any) -> Schema:
     schema = Schema(
         type="object",
         required=tuple(field for field, info in fields.items() if info.is_required()),
-        atomic=name in fieldfacts.ATOMIC_TYPES,
+        atomic=name in merging.ATOMIC_TYPES,
         description=doc,
         go_type=f"v{version[1] if version else '1'}.{name}",
     )
@@ -91,13 +93,13 @@ def _field(owner: str, name: str, info: Any) -> Schema:
     schema = ANY if where in _WITHOUT_PROPERTIES else _annotated(where, info.annotation)
     if where in _RECURSIVE:
         schema = _struct(_model("V1JSONSchemaProps"))
-    keys = fieldfacts.LIST_MAPS.get(where) or fieldfacts.UNPATCHED_LIST_MAPS.get(where) or ""
-    list_type: Literal["", "atomic", "set", "map"] = "map" if keys else "set" if where in fieldfacts.SETS else ""
-    atomic = (schema.atomic or where in fieldfacts.ATOMIC_FIELDS) and where not in fieldfacts.GRANULAR_FIELDS
+    keys = merging.LIST_MAPS.get(where) or merging.UNPATCHED_LIST_MAPS.get(where) or ""
+    list_type: Literal["", "atomic", "set", "map"] = "map" if keys else "set" if where in merging.SETS else ""
+    atomic = (schema.atomic or where in merging.ATOMIC_FIELDS) and where not in merging.GRANULAR_FIELDS
     merge_key, strategy = _patching(where)
     return dataclasses.replace(
         schema,
-        description=info.description or schema.description,
+        description=(info.description or schema.description).replace(*_PARAGRAPH),
         list_type=list_type if schema.type == "array" else "",
         map_keys=tuple(keys.split(",")) if keys else (),
         atomic=atomic,
@@ -112,28 +114,28 @@ def _field(owner: str, name: str, info: Any) -> Schema:
 
 def _patching(where: str) -> tuple[str, tuple[str, ...]]:
     """(merge key, strategies) of strategic merge patches."""
-    keys = fieldfacts.LIST_MAPS.get(where) or fieldfacts.MERGED_LISTS.get(where) or ""
-    strategy = fieldfacts.PATCH_STRATEGIES.get(where, ("merge",) if keys else ())
-    if fieldfacts.SETS.get(where) == "merge":
+    keys = merging.LIST_MAPS.get(where) or merging.MERGED_LISTS.get(where) or ""
+    strategy = merging.PATCH_STRATEGIES.get(where, ("merge",) if keys else ())
+    if merging.SETS.get(where) == "merge":
         strategy = ("merge",)
     return keys.split(",")[0], strategy
 
 
 def _emptiness(where: str, schema: Schema, *, is_required: bool) -> Literal["drop", "keep", "show", "null"]:
-    if where in fieldfacts.KEPT_COLLECTIONS or where in fieldfacts.PLAIN_STRUCTS or where in fieldfacts.PLAIN_TIMES:
+    if where in emptiness.KEPT_COLLECTIONS or where in emptiness.PLAIN_STRUCTS or where in emptiness.PLAIN_TIMES:
         return "show"
-    if where in fieldfacts.KEPT_POINTERS:
+    if where in emptiness.KEPT_POINTERS:
         return "null"
-    if where in fieldfacts.SHOWN or is_required:
+    if where in emptiness.SHOWN or is_required:
         return "show"
     if where.endswith(".metadata") and schema.go_type == "v1.ObjectMeta":
         return "show"
     if schema.type == "string" and not schema.format:
-        return "keep" if where in fieldfacts.POINTER_STRINGS else "drop"
+        return "keep" if where in emptiness.POINTER_STRINGS else "drop"
     if schema.type == "integer":
-        return "drop" if where in fieldfacts.PLAIN_INTEGERS else "keep"
+        return "drop" if where in emptiness.PLAIN_INTEGERS else "keep"
     if schema.type == "boolean":
-        return "drop" if where in fieldfacts.PLAIN_BOOLEANS else "keep"
+        return "drop" if where in emptiness.PLAIN_BOOLEANS else "keep"
     return "drop" if schema.type == "array" or schema.additional is not None else "keep"
 
 
@@ -184,17 +186,17 @@ def _plain(where: str, annotation: Any) -> Schema:
     if hasattr(annotation, "model_fields"):
         return _struct(annotation)
     if annotation is datetime.datetime:
-        micro = where in fieldfacts.MICRO_TIMES
+        micro = where in fieldtypes.MICRO_TIMES
         return Schema(type="string", format="micro-time" if micro else "date-time", go_type="v1.Time")
     if annotation is bytes:
         return Schema(type="string", format="byte", go_type="[]uint8")
     if annotation is bool:
         return Schema(type="boolean", go_type="bool")
     if annotation is int:
-        width = "int64" if where in fieldfacts.LONG_INTEGERS else "int32"
+        width = "int64" if where in fieldtypes.LONG_INTEGERS else "int32"
         return Schema(type="integer", format=width, go_type=width)
     if annotation is str:
-        if where in fieldfacts.QUANTITIES:
+        if where in fieldtypes.QUANTITIES:
             return Schema(type="string", format="quantity", go_type="resource.Quantity")
-        return Schema(type="string", go_type=fieldfacts.STRING_TYPES.get(where, "string"))
+        return Schema(type="string", go_type=fieldtypes.STRING_TYPES.get(where, "string"))
     return ANY

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kymatui.sandbox.apply.applying import apply_object
+from kymatui.sandbox.apply.conflicts import ApplyConflictError, ApplyFailedError
 from kymatui.sandbox.apply.fieldsets import from_fields, show_path, to_fields
-from kymatui.sandbox.apply.updating import (
-    ApplyConflictError,
-    ApplyFailedError,
-    Tracking,
-    apply_object,
-    track_update,
-)
+from kymatui.sandbox.apply.tracking import Tracking
+from kymatui.sandbox.apply.updating import track_update
 from kymatui.sandbox.schemas.builtin import builtin_schema
 from kymatui.sandbox.schemas.structural import crd_schema
 

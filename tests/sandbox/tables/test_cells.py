@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.tables.builtin import builtin_cells, builtin_columns
+from kymatui.sandbox.tables.builtin import builtin_cells
+from kymatui.sandbox.tables.columns import builtin_columns
 from kymatui.sandbox.tables.custom import custom_cells, custom_columns
 from kymatui.sandbox.tables.durations import human_duration
 from kymatui.sandbox.tables.jsonpaths import JsonPathError, find
