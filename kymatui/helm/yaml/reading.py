@@ -128,9 +128,12 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
     raise YamlError(f"{CONVERTING}yaml: found unexpected ':'")
 
 
-def documents(text: str | bytes) -> Iterator[Any]:
-    """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError."""
-    reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False)
+def documents(text: str | bytes, *, whole: bool = False) -> Iterator[Any]:
+    """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError.
+
+    whole: whole numbers are int, as in load_exactly; the objects of a cluster know int64.
+    """
+    reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False, whole=whole)
     try:
         while (value := reader.next_document()) is not _END:
             yield value

@@ -1,0 +1,42 @@
+"""A Blobs port over what a test gives it, which counts what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kymatui.engine.sources.addresses import digest_of
+from kymatui.errors import RegistryError
+
+
+@dataclass
+class StoredBlobs:
+    """Layers by digest, charts by reference, URLs; everything else is not there."""
+
+    layers: dict[str, bytes] = field(default_factory=dict)
+    charts: Mapping[str, bytes] = field(default_factory=dict)
+    urls: Mapping[str, bytes] = field(default_factory=dict)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(self, content: bytes) -> str:
+        digest = digest_of(content)
+        self.layers[digest] = content
+        return digest
+
+    def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        self.asked.append(("layer", repository, digest, *(["insecure"] if insecure else [])))
+        return self._found(self.layers, digest)
+
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+        self.asked.append(("chart", reference, repository, version))
+        return self._found(self.charts, reference)
+
+    def url(self, address: str) -> bytes:
+        self.asked.append(("url", address))
+        return self._found(self.urls, address)
+
+    @staticmethod
+    def _found(where: Mapping[str, bytes], key: str) -> bytes:
+        if key not in where:
+            raise RegistryError(f"{key} is not there")
+        return where[key]
