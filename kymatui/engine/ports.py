@@ -10,7 +10,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 
@@ -38,6 +39,25 @@ class PatchKind(StrEnum):
     MERGE = "application/merge-patch+json"
 
 
+class Changes(Protocol):
+    """A look at what changes, open from the moment it was made: whoever reads objects after that misses nothing."""
+
+    def wait(self, seconds: float, cancel: threading.Event | None = None) -> frozenset[ObjectRef]:
+        """The objects that changed since the last call, as soon as there are any; none after `seconds`.
+
+        Where the server lets nobody watch, it returns early with none: look again at everything.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class Cluster(Protocol):
     """One cluster. `read_only` ones raise ReadOnlyError for every write, dry runs included."""
 
@@ -53,6 +73,10 @@ class Cluster(Protocol):
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
         """All served versions of a kind, the preferred one first."""
+        ...
+
+    def all_kinds(self) -> Sequence[ServedKind]:
+        """Every kind, in its preferred version."""
         ...
 
     def forget_kinds(self) -> None:
@@ -82,11 +106,23 @@ class Cluster(Protocol):
         ...
 
     def create(
-        self, body: Mapping[str, Any], *, dry_run: bool = False, cancel: threading.Event | None = None
-    ) -> Object: ...
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Creates an object. ConflictError with the reason AlreadyExists where one of that name is there."""
+        ...
 
     def update(
-        self, body: Mapping[str, Any], *, subresource: str = "", cancel: threading.Event | None = None
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
     ) -> Object:
         """Replaces an object, only if its resourceVersion is still the one in `body`."""
         ...
@@ -97,6 +133,7 @@ class Cluster(Protocol):
         patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         kind: PatchKind,
         *,
+        manager: str = FIELD_MANAGER,
         subresource: str = "",
         dry_run: bool = False,
         cancel: threading.Event | None = None,
@@ -115,8 +152,8 @@ class Cluster(Protocol):
         """Deletes the object, only if it is still the one with that uid. NotFoundError where it is gone already."""
         ...
 
-    def wait(self, kinds: Iterable[tuple[GroupVersionKind, str]], seconds: float, cancel: threading.Event) -> None:
-        """Returns when anything of these kinds (each in a namespace, or "" for all) changed, or after `seconds`."""
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
+        """What changes from now on in objects of these kinds, each in a namespace or ("") in all of them."""
         ...
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:

@@ -1,0 +1,73 @@
+"""Where a test works: one cluster over HTTP, a namespace, a group of custom kinds, and faults."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.transport import Transport
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import NotFoundError
+from kymatui.sandbox.faulting import FaultClient
+
+Json = dict[str, Any]
+
+
+def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 20.0) -> None:
+    """Waits until something that another process or thread does has happened."""
+    deadline = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < deadline, f"it never happened: {what}"
+        time.sleep(0.01)
+
+
+class Place:
+    """`cluster` is the port under test; `raw` another client, to look and to meddle."""
+
+    def __init__(self, kubeconfig: Path, name: str, folder: Path) -> None:
+        self.kubeconfig, self.name, self.folder = kubeconfig, name, folder
+        self.namespace, self.group = name, f"{name}.example.org"
+        self.cluster = self.connect()
+        self.raw = self.connect()
+        self.faults = FaultClient.for_kubeconfig(kubeconfig, "")
+
+    def connect(self, *, read_only: bool = False) -> KubeCluster:
+        return KubeCluster(Client(Transport(connect(str(self.kubeconfig), "", ""), read_only=read_only)))
+
+    def fault(self, word: str, **given: Any) -> None:
+        self.faults.send(word, given)
+
+    def kubectl(self, body: Json, manager: str = "kubectl-edit") -> Json:
+        """Somebody else applies something by force."""
+        return self.raw.apply(body, manager=manager, force=True)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json | None:
+        where = self.namespace if namespace is None else namespace
+        return self.raw.get(ObjectRef(GroupVersionKind.of(api_version, kind), where, name))
+
+    def make_namespace(self) -> None:
+        self.kubectl({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})
+
+    def close(self) -> None:
+        self.faults.send("clear", {})
+        self.raw.forget_kinds()
+        for plural in ("ClusterRole", "ClusterRoleBinding"):
+            self._sweep(GroupVersionKind("rbac.authorization.k8s.io", "v1", plural))
+        self._sweep(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
+        with contextlib.suppress(NotFoundError):
+            self.raw.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", self.namespace))
+        for cluster in (self.raw, self.cluster):
+            cluster.client.transport.close()
+
+    def _sweep(self, gvk: GroupVersionKind) -> None:
+        for item in self.raw.list(gvk):
+            name = item["metadata"]["name"]
+            if name.startswith(f"{self.name}-") or name.endswith(f".{self.group}"):
+                with contextlib.suppress(NotFoundError):
+                    self.raw.delete(ObjectRef(gvk, "", name))
