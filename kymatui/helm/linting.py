@@ -25,7 +25,6 @@ from kymatui.helm.language.environment import Environment
 from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.naming import name_problems
 from kymatui.helm.rendering import Rendered, render
-from kymatui.helm.schemas import validate
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 from kymatui.helm.values import load_values, split_documents
@@ -254,6 +253,8 @@ def _values_file(examined: _Examination) -> None:
         return
     schema = examined.files.get("values.schema.json")
     if schema and examined.linting.check_schema:
+        from kymatui.helm.schemas.validating import validate
+
         merged = coalesce_tables(dict(examined.values), values, merge=False)
         problem = validate(merged, schema)
         if problem:

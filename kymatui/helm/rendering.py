@@ -17,7 +17,7 @@ from kymatui.helm.language.caching import TemplateCache
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.manifests import Hook, Manifest, ManifestError, sort_manifests
-from kymatui.helm.schemas import check_schemas
+from kymatui.helm.schemas.checking import check_schemas
 from kymatui.helm.scoping import Scopes, scope_templates
 from kymatui.helm.trees import ChartNode
 

@@ -1,0 +1,34 @@
+"""The values of a tree of charts against the schemas of those charts that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.types import go_type
+from kymatui.helm.trees import ChartNode
+
+_HEADLINE: Final = "values don't meet the specifications of the schema(s) in the following chart(s):\n"
+
+
+def check_schemas(node: ChartNode, values: Mapping[str, Any]) -> None:
+    """The values of a chart and of its dependencies against their schemas. Raises HelmError."""
+    if problems := _problems(node, values):
+        raise HelmError(_HEADLINE + problems)
+
+
+def _problems(node: ChartNode, values: Mapping[str, Any]) -> str:
+    found = ""
+    if node.chart.schema is not None:
+        from kymatui.helm.schemas.validating import validate  # costs 60 ms, and most charts have no schema
+
+        problem = validate(values, node.chart.schema)
+        found = f"{node.name}:\n{problem}" if problem else ""
+    for child in node.dependencies:
+        inner = values.get(child.name)
+        if isinstance(inner, dict):
+            found += _problems(child, inner)
+        elif inner is not None:
+            found += f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
+    return found

@@ -1,0 +1,133 @@
+"""The errors of a validation as the tree that Helm's library makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final
+
+from kymatui.helm.schemas.wording import quoted, words
+
+_RANKS: Final = {
+    word: rank
+    for rank, word in enumerate(
+        (
+            "type", "const", "enum", "format", "$ref", "minProperties", "maxProperties", "required", "dependencies",
+            "properties", "patternProperties", "additionalProperties", "propertyNames", "dependentSchemas",
+            "dependentRequired", "minItems", "maxItems", "uniqueItems", "items", "prefixItems", "additionalItems",
+            "contains", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum",
+            "exclusiveMaximum", "multipleOf", "$recursiveRef", "$dynamicRef", "not", "allOf", "anyOf", "oneOf", "if",
+        )
+    )
+}  # fmt: skip
+_FIRST: Final = ("type", "const", "enum", "format")
+_NAMED: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependencies", "allOf", "prefixItems", "if"}
+)
+_INNER: Final = frozenset({"properties", "patternProperties", "items", "prefixItems", "additionalItems", "contains"})
+
+
+@dataclass(slots=True)
+class _Failure:
+    """An error of the library with what is left of its paths, seen from some schema on the way."""
+
+    rest: list[Any]
+    place: list[Any]
+    error: Any
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A node in the tree of errors that Helm's library makes."""
+
+    kind: str
+    place: list[Any]
+    text: str = ""
+    causes: list[_Entry] = field(default_factory=list)
+
+    def lines(self, depth: int) -> Iterator[str]:
+        if self.kind == "$ref" and len(self.causes) == 1:
+            yield from self.causes[0].lines(depth)
+            return
+        pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in self.place)
+        yield f"{'  ' * depth}- at {quoted(pointer)}: {self.text}"
+        for cause in self.causes:
+            yield from cause.lines(depth + 1)
+
+
+def describe(errors: Iterable[Any]) -> str:
+    """The library's errors, one line for each entry of the tree."""
+    top = _gather([_Failure(list(one.schema_path), list(one.path), one) for one in errors], [])
+    causes = top.causes if top.kind == "group" else [top]
+    return "\n".join(line for cause in causes for line in cause.lines(0)) + "\n"
+
+
+def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
+    """The failures of one schema at one place as one entry, or as a group of them."""
+    if none := [one for one in failures if not one.rest]:  # the schema is `false`
+        return _leaf(none[0], place)
+    for word in _FIRST:
+        if first := [one for one in failures if one.rest == [word]]:
+            return _leaf(first[0], place)
+    entries: list[_Entry] = []
+    for _, found in groupby(sorted(failures, key=_order), key=_step):
+        entries += _follow(list(found), place)
+    return entries[0] if len(entries) == 1 else _Entry("group", place, "validation failed", entries)
+
+
+def _order(failure: _Failure) -> tuple[Any, ...]:
+    word = failure.rest[0]
+    names = [str(part).zfill(6) if isinstance(part, int) else str(part) for part in failure.place[:1]]
+    return (
+        _RANKS.get(word, 99),
+        *([str(failure.rest[1])] if word in _NAMED and len(failure.rest) > 1 else [""]),
+        names,
+    )
+
+
+def _step(failure: _Failure) -> tuple[Any, ...]:
+    """What failures have in common that come from the same schema below."""
+    word = failure.rest[0]
+    if len(failure.rest) == 1:
+        return (word, id(failure))
+    name = failure.rest[1] if word in _NAMED and word != "allOf" else None
+    inner = failure.place[0] if failure.place and _descends(failure) else None
+    return (word, name, inner)
+
+
+def _descends(failure: _Failure) -> bool:
+    return failure.rest[0] in _INNER or failure.rest[0] in ("additionalProperties", "unevaluatedProperties")
+
+
+def _follow(failures: list[_Failure], place: list[Any]) -> list[_Entry]:
+    word = failures[0].rest[0]
+    if len(failures[0].rest) == 1:
+        return [_leaf(failures[0], place)]
+    if word == "allOf":
+        parts = [list(found) for _, found in groupby(failures, key=lambda one: one.rest[1])]
+        return [_Entry("allOf", place, "'allOf' failed", [_gather(_cut(part, 2, 0), place) for part in parts])]
+    inner = 1 if _descends(failures[0]) and failures[0].place else 0
+    below = _gather(_cut(failures, 2 if word in _NAMED else 1, inner), place + failures[0].place[:inner])
+    if word == "$ref":
+        return [_Entry("$ref", place, "validation failed", below.causes if below.kind == "group" else [below])]
+    return [below]
+
+
+def _cut(failures: list[_Failure], steps: int, inner: int) -> list[_Failure]:
+    return [_Failure(one.rest[steps:], one.place[inner:], one.error) for one in failures]
+
+
+def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
+    word, error = failure.error.validator, failure.error
+    entry = _Entry(str(word), place, words(error))
+    if word in ("anyOf", "oneOf") and error.context:
+        parts = [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context]
+        grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]
+        entry.causes = [_gather(_cut(part, 1, 0), place) for part in grouped]
+    if word == "propertyNames":
+        names = _gather(
+            [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context], []
+        )
+        entry.causes = names.causes if names.kind == "group" else [names]
+    return entry

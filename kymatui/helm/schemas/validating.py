@@ -1,0 +1,80 @@
+"""Values against one schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
+
+from kymatui.helm.schemas.dialects import class_for, matches
+from kymatui.helm.schemas.gathering import describe
+from kymatui.helm.schemas.references import check_references
+
+
+def validate(values: Mapping[str, Any], schema: bytes) -> str:
+    """What is wrong with values, one line for each; "" where nothing is."""
+    try:
+        validator = _validator(schema)
+    except (ValueError, RecursionError) as error:
+        return f"{error}\n"
+    try:
+        errors = list(validator.iter_errors(dict(values)))
+    except RecursionError:
+        return "unable to validate schema: the schema goes round in a circle\n"
+    except Exception as error:  # noqa: BLE001 - the library raises what its parts raise: references, patterns, numbers
+        return f"{_one_line(error)}\n"
+    return describe(errors) if errors else ""
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: bytes) -> Any:
+    """A validator for a schema; ValueError where it is none."""
+    try:
+        document = json.loads(schema)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"values.schema.json: {error}") from error
+    cls = class_for(document)
+    try:
+        cls.check_schema(document, format_checker=None)  # patterns are Go's, not Python's: see _check_patterns
+    except SchemaError as error:
+        place = "/".join(map(str, error.absolute_path))
+        raise ValueError(
+            f"\"file:///values.schema.json#\" is not valid against metaschema: at '/{place}': {error.message}"
+        ) from error
+    registry = _registry()
+    check_references(document, lambda uri: uri in registry, _check_patterns)
+    return cls(document, registry=registry, format_checker=_format_checker(cls))
+
+
+def _check_patterns(schema: dict[str, Any]) -> None:
+    named = schema.get("patternProperties")
+    for pattern in [schema.get("pattern"), *(named if isinstance(named, dict) else ())]:
+        if isinstance(pattern, str):
+            matches(pattern, "")
+
+
+def _registry() -> Any:
+    """The metaschemas, and a true schema for every URN (Helm's: a name that nothing resolves permits everything)."""
+    specifications, referencing = import_module("jsonschema_specifications"), import_module("referencing")
+
+    def refuse(uri: str) -> Any:
+        if uri.startswith("urn:"):
+            return referencing.jsonschema.DRAFT202012.create_resource(True)
+        raise referencing.exceptions.NoSuchResource(ref=uri)
+
+    return specifications.REGISTRY.combine(referencing.Registry(retrieve=refuse))
+
+
+def _format_checker(cls: Any) -> Any:
+    """Formats are asserted up to draft 7, and only annotate after it."""
+    older = (Draft4Validator, Draft6Validator, Draft7Validator)
+    return cls.FORMAT_CHECKER if any(cls.META_SCHEMA is one.META_SCHEMA for one in older) else None
