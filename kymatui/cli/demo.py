@@ -48,9 +48,15 @@ def _options(kubeconfig: Path, *, read_only: bool = False) -> SessionOptions:
 
 
 def _check() -> int:
-    """Starts the cluster, waits for every list, and prints what the first screen would show."""
+    """Starts the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
+
+    An installation without its stylesheets, or whose screen does not show the modules, fails.
+    """
+    from kymatui.cli.looking import require_screen
     from kymatui.cli.main import main
+    from kymatui.wiring import open_session
     from kymatui.wiring.sandbox import start_sandbox
 
-    with start_sandbox() as sandbox:
+    with start_sandbox(settled=True) as sandbox:
+        require_screen(lambda: open_session(_options(sandbox.kubeconfig)))
         return main(["--kubeconfig", str(sandbox.kubeconfig), "catalog", "--timeout", "60"])

@@ -32,11 +32,18 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
         "--clusters", default="kcp", metavar="NAMES", help="comma-separated, e.g. kcp,skr (default: kcp)"
     )
     parser.add_argument("--empty", action="store_true", help="without the sample world")
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="YAML and JSON of a file, or of all in a folder, into the first cluster; may be given often",
+    )
+    parser.add_argument("--settled", action="store_true", help="be ready only when the sample world has come to rest")
     parser.set_defaults(perform=_up)
 
 
 def _configure_fault(parser: argparse.ArgumentParser) -> None:
-
     parser.add_argument("fault", choices=FAULTS, help="what happens")
     parser.add_argument(
         "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="the kubeconfig of the sandbox"
@@ -74,6 +81,8 @@ def _up(args: argparse.Namespace) -> int:
         port=args.port,
         viewer_token=args.viewer_token,
         empty=args.empty,
+        load=[Path(path) for path in args.load],
+        settled=args.settled,
     )
 
 

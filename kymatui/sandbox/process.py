@@ -67,12 +67,13 @@ def start_sandbox(
     viewer_token: str = "",
     port: int = 0,
     kubeconfig: Path | None = None,
+    settled: bool = False,
     timeout: float = STARTUP_SECONDS,
 ) -> RunningSandbox:
     """Starts `kymatui sandbox up` and waits until it answers; raises ClusterError where it does not.
 
-    Without `kubeconfig` the file lies in a private folder that goes with the sandbox. The child ends with this
-    process, however that ends.
+    With `settled` it waits until the sample world has come to rest. Without `kubeconfig` the file lies in a private
+    folder that goes with the sandbox. The child ends with this process, however that ends.
     """
     folder = Path(tempfile.mkdtemp(prefix="kymatui-sandbox-")) if kubeconfig is None else None
     path = kubeconfig or Path(str(folder), "kubeconfig")
@@ -83,6 +84,8 @@ def start_sandbox(
         command += ["--viewer-token", viewer_token]
     if empty:
         command.append("--empty")
+    if settled:
+        command.append("--settled")
     try:
         process = _spawn(command)
     except OSError as error:

@@ -6,33 +6,41 @@ import asyncio
 import contextlib
 import gc
 import signal
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ClusterError, ConfigurationError
 from kymatui.sandbox.apiserver.certificates import make_serving_certificate
 from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.meanings import standard_meaning
 from kymatui.sandbox.cluster import Cluster, stop_all
 from kymatui.sandbox.process import follow_parent
 from kymatui.sandbox.registry.server import Registry
+from kymatui.sandbox.world.loading import load
 from kymatui.sandbox.world.populating import World, populate
 from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
 
 _GC_THRESHOLDS = (50_000, 50, 100)
 """Most of what lives is reachable for good: the collector need not look at it after every few hundred requests."""
+_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to serve; the second cluster listens on the port behind the first one's, where that is given."""
+    """What to serve; the second cluster listens on the port behind the first one's, where that is given.
+
+    `load` goes into the first cluster. With `settled` the sample world has come to rest before anything is announced.
+    """
 
     kubeconfig: Path
     clusters: Sequence[str] = ("kcp",)
     port: int = 0
     viewer_token: str = ""
     empty: bool = False
+    load: Sequence[Path] = ()
+    settled: bool = False
 
 
 def serve(wanted: Wanted) -> int:
@@ -50,15 +58,59 @@ async def _serve(wanted: Wanted) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
-    async with _started(wanted) as (clusters, registry):
-        endpoints = [cluster.endpoint for cluster in clusters]
-        write_private(wanted.kubeconfig, kubeconfig_text(endpoints, registry.address))
-        print("ready", flush=True)
-        await stopped.wait()
+    async with _started(wanted) as served:
+        endpoints = [cluster.endpoint for cluster in served.clusters]
+        write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
+        preparing = asyncio.ensure_future(_prepare(wanted, served))
+        interrupted = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
+        if preparing.done():
+            await preparing
+            print("ready", flush=True)
+        else:
+            preparing.cancel()
+        await interrupted
+
+
+async def _prepare(wanted: Wanted, served: _Served) -> None:
+    """What is to be there before anybody is told that it is ready."""
+    if wanted.settled and served.world is not None:
+        await _settle(served.world)
+    if wanted.load:
+        await _load(wanted.load, served.clusters[0])
+
+
+async def _settle(world: World) -> None:
+    while not world.story.done:
+        if world.story.given_up:
+            raise ClusterError(
+                f"the sample world did not come to rest: {', '.join(world.story.waiting_for)}",
+                hint="the machine may be very busy; without --settled nothing waits for it",
+            )
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _load(paths: Sequence[Path], cluster: Cluster) -> None:
+    """Loads files and folders; what was refused is told on standard error, and the rest is served all the same."""
+    report = load(cluster.server.client, cluster.server.store, paths)
+    while not report.done:
+        await asyncio.sleep(_LOOK_SECONDS)
+    for refused in report.failures:
+        print(f"kymatui: not loaded: {refused}", file=sys.stderr)
+    for left_out in report.skipped:
+        print(f"kymatui: left out: {left_out}", file=sys.stderr)
+    print(f"kymatui: {len(report.loaded)} objects loaded, {len(report.failures)} not", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    clusters: Sequence[Cluster]
+    registry: Registry
+    world: World | None
 
 
 @contextlib.asynccontextmanager
-async def _started(wanted: Wanted) -> AsyncIterator[tuple[list[Cluster], Registry]]:
+async def _started(wanted: Wanted) -> AsyncIterator[_Served]:
     certificate = make_serving_certificate()
     registry = Registry()
     world: World | None = None
@@ -71,7 +123,7 @@ async def _started(wanted: Wanted) -> AsyncIterator[tuple[list[Cluster], Registr
         await registry.start()
         if not wanted.empty:
             world = _populate(clusters, registry)
-        yield clusters, registry
+        yield _Served(clusters, registry, world)
     finally:
         if world is not None:
             world.stop()

@@ -29,18 +29,29 @@ FAULTS = (
 """The words of `kymatui sandbox fault`, here so that its help costs no import."""
 
 
-def serve_sandbox(*, kubeconfig: Path, clusters: Sequence[str], port: int, viewer_token: str, empty: bool) -> int:
+def serve_sandbox(
+    *,
+    kubeconfig: Path,
+    clusters: Sequence[str],
+    port: int,
+    viewer_token: str,
+    empty: bool,
+    load: Sequence[Path] = (),
+    settled: bool = False,
+) -> int:
     """Serves until interrupted; returns the exit status."""
     from kymatui.sandbox.running import Wanted, serve
 
-    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty))
+    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty, load, settled))
 
 
-def start_sandbox(*, clusters: Sequence[str] = (), empty: bool = False, viewer_token: str = "") -> RunningSandbox:
+def start_sandbox(
+    *, clusters: Sequence[str] = (), empty: bool = False, viewer_token: str = "", settled: bool = False
+) -> RunningSandbox:
     """A sandbox in a process of its own; see `kymatui.sandbox.process.start_sandbox`."""
     from kymatui.sandbox import process
 
-    return process.start_sandbox(clusters=clusters, empty=empty, viewer_token=viewer_token)
+    return process.start_sandbox(clusters=clusters, empty=empty, viewer_token=viewer_token, settled=settled)
 
 
 def send_sandbox_fault(kubeconfig: Path, context: str, word: str, given: Mapping[str, Any]) -> str:

@@ -14,7 +14,8 @@ from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
 from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
 from kymatui.sandbox.world.manifests import SKIP
 from kymatui.sandbox.world.modules import Module
-from kymatui.sandbox.world.sample import module_named
+from kymatui.sandbox.world.resting import at_rest
+from kymatui.sandbox.world.sample import MODULES, module_named
 from kymatui.sandbox.world.telling import Step, Story
 from kymatui.sandbox.world.workloads import default_resource, definitions_of, manifest_objects
 
@@ -35,6 +36,7 @@ def tell(story: Story, context: Context, installer: Installer, control: tuple[Co
     story.add(*teller.used("serverless"))
     story.add(*teller.orphan("cap-operator"))
     story.add(*teller.community("docker-registry"))
+    story.end_with(teller.rest())
 
 
 class _Teller:
@@ -114,6 +116,11 @@ class _Teller:
         )
 
     # -- chapters
+
+    def rest(self) -> Step:
+        """The end of the story: what was begun has come to where it stays."""
+        look = at_rest(self._observer, self._control_observer, self._kyma, MODULES)
+        return Step("everything is at rest", look, lambda: None)
 
     def behind(self, name: str, version: str) -> list[Step]:
         """Reconciliation was switched off, and somebody went back to an older manager."""

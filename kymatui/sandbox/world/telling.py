@@ -32,11 +32,16 @@ class Story:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._chapters: list[list[Step]] = []
+        self._ends: list[list[Step]] = []
         self._timer: Timer | None = None
         self._end = 0.0
 
     def add(self, *steps: Step) -> None:
         self._chapters.append(list(steps))
+
+    def end_with(self, step: Step) -> None:
+        """A step that has its turn when all chapters are told."""
+        self._ends.append([step])
 
     def begin(self) -> None:
         self._end = self._clock.now() + PATIENCE_SECONDS
@@ -49,17 +54,25 @@ class Story:
 
     @property
     def done(self) -> bool:
-        return not any(self._chapters)
+        return not any(self._chapters) and not any(self._ends)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the patience ended before the story did."""
+        return not self.done and self._end > 0 and self._clock.now() > self._end
 
     @property
     def waiting_for(self) -> list[str]:
         """The names of the steps whose turn has not come."""
-        return [steps[0].name for steps in self._chapters if steps]
+        return [steps[0].name for steps in (*self._chapters, *self._ends) if steps]
 
     def _look(self) -> None:
         self._timer = None
         for steps in self._chapters:
             self._advance(steps)
+        if not any(self._chapters):
+            for steps in self._ends:
+                self._advance(steps)
         if self.done:
             return
         if self._clock.now() > self._end:

@@ -178,7 +178,8 @@ def manager(module: Module, version: str) -> Obj:
         "template": {"metadata": {"labels": labels(module)}, "spec": pod},
     }
     if version in module.broken:
-        spec["progressDeadlineSeconds"] = 10
+        # long enough to see it try; the ten minutes of a real cluster are too long for a demonstration
+        spec["progressDeadlineSeconds"] = 2
     if module.stateful:
         spec["serviceName"] = f"{module.manager_name}-metrics"
     return {"apiVersion": "apps/v1", "kind": module.manager_kind, "metadata": metadata, "spec": spec}

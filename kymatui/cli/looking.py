@@ -1,0 +1,45 @@
+"""Opens the screen where nobody sees it, and tells what it shows: the check that an installation is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.link import Session
+    from kymatui.ui.screens.catalog import CatalogScreen
+
+PATIENCE_SECONDS = 30.0
+_SIZE = (120, 40)
+
+
+def require_screen(connect: Callable[[], Session]) -> None:
+    """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
+    from kymatui.ui.app import KymatuiApp
+
+    asyncio.run(_look(KymatuiApp(connect)))
+
+
+async def _look(app: KymatuiApp) -> None:
+    from kymatui.ui.screens.catalog import CatalogScreen
+
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    async with app.run_test(size=_SIZE) as pilot:
+        while time.monotonic() < deadline:
+            if app.failure is not None:
+                raise app.failure
+            if isinstance(app.screen, CatalogScreen) and app.connection.word == "live" and _agree(app, app.screen):
+                return
+            await pilot.pause(0.05)
+    raise KymatuiError(f"the screen did not show the modules within {PATIENCE_SECONDS:g} s")
+
+
+def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
+    """Whether the table has the rows that the catalog has."""
+    wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
+    return bool(wanted) and {row.key for row in screen.table.rows} == wanted

@@ -1,0 +1,64 @@
+"""`kymatui demo --check`: whole and settled, or an exit status that says that something is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kymatui
+from kymatui.errors import ConfigurationError
+from kymatui.ui import stylesheets
+
+PACKAGE = Path(kymatui.__file__).parent
+
+
+def run(*words: str, home: Path, package: Path = PACKAGE) -> subprocess.CompletedProcess[str]:
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": str(package.parent)}
+    command = [sys.executable, "-m", "kymatui", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment, cwd=home)
+
+
+def test_the_table_shows_the_world_at_rest(tmp_path: Path) -> None:
+    found = run("demo", "--check", home=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+    rows = {line.split()[0]: line.split()[-1] for line in found.stdout.splitlines()[1:]}
+    assert "Processing" not in rows.values()
+    states = {
+        name: rows[name] for name in ("keda", "eventing", "btp-operator", "api-gateway", "cloud-manager", "warden")
+    }
+    assert states == {
+        "keda": "Ready",
+        "eventing": "Error",
+        "btp-operator": "Warning",
+        "api-gateway": "Deleting",
+        "cloud-manager": "Unmanaged",
+        "warden": "Ready",
+    }
+
+
+def test_an_installation_without_stylesheets_fails_and_says_so(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "kymatui"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("styles", "__pycache__"))
+    found = run("demo", "--check", home=tmp_path, package=package)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "stylesheets are not in" in found.stderr
+    assert "install kymatui again" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_the_stylesheets_are_looked_for_in_the_package_and_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "kymatui" / "ui" / "stylesheets.py"
+    monkeypatch.setattr(stylesheets, "__file__", str(module))
+    with pytest.raises(ConfigurationError, match="stylesheets"):
+        stylesheets.styles_dir()
+    for folder in (tmp_path / "styles", tmp_path / "kymatui" / "styles"):
+        folder.mkdir(parents=True)
+        (folder / "app.tcss").touch()
+        assert stylesheets.styles_dir() == folder

@@ -1,0 +1,123 @@
+"""`kymatui sandbox up --load`: a cluster that begins with what files say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.transport import Transport
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind
+from tests.integration.embedded import eventually
+
+GOOD = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, namespace: shop}
+data: {a: b}
+---
+apiVersion: example.org/v1
+kind: Widget
+metadata: {name: first}
+"""
+WIDGETS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object}}
+"""
+BAD = {
+    "broken.yaml": "a: [",
+    "values.yaml": "replicas: 3\n",
+    "refused.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: no-ports}\nspec: {type: Nonsense}\n",
+    "unknown.json": '{"apiVersion": "nowhere.org/v1", "kind": "Gadget", "metadata": {"name": "lost"}}',
+}
+
+
+@contextmanager
+def serving(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--empty", "--kubeconfig", str(folder / "kubeconfig")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, *words], text=True, cwd=folder, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "good.yaml").write_text(GOOD)
+    (tmp_path / "widgets.yml").write_text(WIDGETS)
+    (tmp_path / "bad").mkdir()
+    for name, text in BAD.items():
+        (tmp_path / "bad" / name).write_text(text)
+    with serving(tmp_path, "--load", "one", "--load", "widgets.yml", "--load", "bad") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert _served(tmp_path / "kubeconfig") == {"ConfigMap shop/kept", "Widget default/first"}
+        process.terminate()
+        out, error = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "")
+    assert "3 objects loaded, 3 not" in error
+    said = {line.partition(": ")[2] for line in error.splitlines()}
+    for name, why in (
+        ("not loaded: bad/broken.yaml", "while parsing"),
+        ("left out: bad/values.yaml", "not a Kubernetes object"),
+        ("not loaded: bad/refused.yaml: Service no-ports", "Unsupported value"),
+        ("not loaded: bad/unknown.json: Gadget lost", "no matches for kind 'Gadget'"),
+    ):
+        assert any(line.startswith(name) and why in line for line in said), name
+
+
+def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
+    with serving(tmp_path, "--load", "nowhere.yaml") as process:
+        out, error = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, "")
+    assert "nowhere.yaml is not there" in error
+    assert "Traceback" not in error
+
+
+def test_an_interrupt_while_it_loads_ends_it_cleanly(tmp_path: Path) -> None:
+    (tmp_path / "unknown.json").write_text(BAD["unknown.json"])
+    with serving(tmp_path, "--load", "unknown.json") as process:
+        eventually((tmp_path / "kubeconfig").exists, "it serves")
+        process.send_signal(2)
+        out, error = process.communicate(timeout=20)
+    assert (process.returncode, out, error) == (0, "", "")
+
+
+def test_the_help_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["sandbox", "up", "--help"])
+    assert left.value.code == 0
+    assert "--load PATH" in capsys.readouterr().out
+
+
+def _served(kubeconfig: Path) -> set[str]:
+    client = Client(Transport(connect(str(kubeconfig), "", "")))
+    found = set()
+    for gvk, namespace in (
+        (GroupVersionKind("", "v1", "ConfigMap"), "shop"),
+        (GroupVersionKind.of("example.org/v1", "Widget"), "default"),
+    ):
+        for item in client.list(client.resource(gvk), namespace).items:
+            if not item["metadata"]["name"].startswith("kube-"):
+                found.add(f"{gvk.kind} {namespace}/{item['metadata']['name']}")
+    client.transport.close()
+    return found
