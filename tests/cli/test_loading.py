@@ -52,8 +52,8 @@ BAD = {
 @contextmanager
 def serving(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--empty", "--kubeconfig", str(folder / "kubeconfig")]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, *words], text=True, cwd=folder, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, *words], stdout=pipe, stderr=pipe, text=True, cwd=folder) as process:
         try:
             yield process
         finally:
