@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -45,6 +46,7 @@ _WIDE: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("PRESENCE", lambda row: row.presence.value),
     ("DECIDED BY", lambda row: row.state_source.value),
     ("TAGS", _tags),
+    ("FROM", lambda row: ", ".join(row.sources)),
     ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
     ("REASON", lambda row: row.reason.text),
 )
@@ -62,11 +64,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from kymatui.cli.screen import configured
+    from kymatui.settings.loading import load_settings
     from kymatui.wiring import SessionOptions, open_session
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = open_session(SessionOptions.of(args))
+    session = open_session(configured(SessionOptions.of(args), load_settings(os.environ)))
     changed = threading.Event()
     try:
         session.start(changed.set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -34,12 +35,14 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
     What could not be listed in time is said on standard error: a part is never shown as the whole.
     """
+    from kymatui.cli.screen import configured
     from kymatui.domain.catalog import catalog
+    from kymatui.settings.loading import load_settings
     from kymatui.wiring import SessionOptions, open_session
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = open_session(SessionOptions.of(args))
+    session = open_session(configured(SessionOptions.of(args), load_settings(os.environ)))
     changed = threading.Event()
     last = ""
     try:

@@ -13,7 +13,7 @@ from kymatui import __version__
 from kymatui.cli.commands import COMMANDS, Command, by_name
 from kymatui.errors import KymatuiError, UsageError
 
-_VALUE_OPTIONS = {"--kubeconfig", "--context", "-n", "--namespace"}
+_VALUE_OPTIONS = {"--kubeconfig", "--context", "-n", "--namespace", "--catalog"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -82,6 +82,15 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         action="store_true",
         default=default or False,
         help="refuse every write before it leaves this machine (also: KYMATUI_READ_ONLY=1)",
+    )
+    group.add_argument(
+        "--catalog",
+        action="append",
+        metavar="SOURCE",
+        default=default,
+        # what stands behind the command's name adds to what stands before it
+        dest="catalog" if default is None else "more_catalogs",
+        help="more community modules: the URL of an all-modules.yaml, a file, a folder; may be repeated",
     )
 
 

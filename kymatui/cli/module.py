@@ -36,6 +36,7 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
 
     yield "module", row.name
     yield "origin", row.origin.value
+    yield "fetched from", ", ".join(row.sources)
     yield "state", row.state.value
     yield "decided by", source_words(row.state_source)
     yield "reason", row.reason.text
@@ -102,7 +103,13 @@ def module_json(row: Row) -> dict[str, Any]:
             {"source": one.source.value, "version": one.version or None, "text": one.text} for one in row.evidence
         ],
         "offers": [
-            {"version": one.version, "channels": list(one.channels), "template": str(one.template)}
+            {
+                "version": one.version,
+                "channels": list(one.channels),
+                "template": str(one.template),
+                "origin": one.origin.value,
+                "source": one.source or None,
+            }
             for one in row.offers
         ],
         "refused": refusal_words(refusal) if refusal is not None else None,

@@ -28,8 +28,14 @@ def run(args: argparse.Namespace) -> int:
 
     settings = load_settings(os.environ)
     options = SessionOptions.of(args)
-    options = replace(options, read_only=options.read_only or settings.read_only)
+    options = configured(options, settings)
     return show(args, settings, lambda: connected(options, settings), options)
+
+
+def configured(options: SessionOptions, settings: Settings) -> SessionOptions:
+    """What the configuration adds to the words of the command line, whatever the context."""
+    catalogs = (*options.catalogs, *settings.catalogs)
+    return replace(options, read_only=options.read_only or settings.read_only, catalogs=catalogs)
 
 
 def connected(options: SessionOptions, settings: Settings) -> Session:

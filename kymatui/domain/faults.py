@@ -13,7 +13,7 @@ from kymatui.domain.problems import Actor, Problem, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.releases import ReleaseMeta
 from kymatui.domain.rows import Checked, Row
-from kymatui.domain.snapshots import FeedState
+from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
 from kymatui.domain.states import State, kyma_state
 from kymatui.domain.templates import Template
 
@@ -84,9 +84,23 @@ def _feeds(world: World) -> Iterator[Problem]:
         FeedState.STALE: "no news of",
     }
     for name, feed in sorted(world.snapshot.feeds.items()):
-        if feed.state in words:
-            said = f": {feed.message}" if feed.message else ""
+        said = f": {feed.message}" if feed.message else ""
+        if name.startswith(CATALOG_FEED):
+            yield from _outside(name, feed, said)
+        elif feed.state in words:
             yield Problem(Severity.WARNING, f"{words[feed.state]} {name}{said}", Actor.CLUSTER, "", name)
+        elif feed.state is FeedState.LIVE and said:
+            yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
+
+
+def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
+    """A catalog outside of the cluster: that it fails is nobody's fault in the cluster."""
+    if feed.state is FeedState.FAILED:
+        yield Problem(Severity.WARNING, f"the {name} cannot be read{said}", Actor.YOU, "", name)
+    elif feed.state is FeedState.STALE:
+        yield Problem(Severity.WARNING, f"the {name} is as it was, and cannot be read again{said}", Actor.YOU, "", name)
+    elif said:
+        yield Problem(Severity.INFO, f"the {name}{said}", Actor.NOBODY, "", name)
 
 
 def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:

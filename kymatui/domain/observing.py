@@ -86,7 +86,8 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = N
     kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas, wanted_kyma), wanted_kyma)
     namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
     catalogs = (snapshot.templates, snapshot.release_metas)
-    shelf = memory.recall("shelf", catalogs, lambda: read_shelf(*catalogs, namespace), namespace)
+    outside = snapshot.outside
+    shelf = memory.recall("shelf", (*catalogs, outside), lambda: read_shelf(*catalogs, namespace, outside), namespace)
     owner = kyma.raw if kyma is not None else None
     applied = memory.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
     manifests = [item for item in applied if isinstance(item, Manifest)]

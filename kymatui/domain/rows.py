@@ -122,6 +122,11 @@ class Row:
         return Counter((item.strict if strict else item.klm).state for item in self.checked)
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Where its community templates were fetched from, as far as they say."""
+        return tuple(dict.fromkeys(offer.source for offer in self.offers if offer.source))
+
+    @property
     def actor(self) -> Actor:
         """Who has to act next."""
         return self.reason.actor

@@ -10,6 +10,7 @@ from kymatui.domain.kymas import KYMA_NAMESPACE
 from kymatui.domain.objects import Malformed
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
 from kymatui.domain.templates import Generation, Template, read_template
+from kymatui.domain.versions import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Shelf:
         In a runtime the catalog sync labels its templates. In the control plane they carry no label, but stand beside
         the release metas and Kymas: there a release meta of the module, or a channel, tells them apart.
         """
+        if template.outside:
+            return False
         if template.managed_by_kyma:
             return True
         if template.meta.namespace != self.namespace:
@@ -60,17 +63,24 @@ class Shelf:
         return self.by_module.get(module, ())
 
 
-def read_shelf(templates: Iterable[object], metas: Iterable[object], namespace: str) -> Shelf:
-    """Reads all templates and release metas; what cannot be read is kept aside."""
+def read_shelf(
+    templates: Iterable[object], metas: Iterable[object], namespace: str, outside: Iterable[object] = ()
+) -> Shelf:
+    """Reads all templates and release metas; what cannot be read is kept aside.
+
+    Of the templates `outside` of the cluster, those count that the cluster does not have in the same version.
+    """
     read_templates = [read_template(raw) for raw in templates]
+    read_outside = [read_template(raw, outside=True) for raw in outside]
     read_metas = [read_release_meta(raw) for raw in metas]
-    good = tuple(item for item in read_templates if isinstance(item, Template))
+    inside = [item for item in read_templates if isinstance(item, Template)]
+    good = (*inside, *_others(inside, [item for item in read_outside if isinstance(item, Template)]))
     releases = tuple(item for item in read_metas if isinstance(item, ReleaseMeta))
     by_module: dict[str, list[Template]] = defaultdict(list)
     by_channel: dict[str, list[Template]] = defaultdict(list)
     for template in good:
         by_module[template.module].append(template)
-        if template.channel and template.generation is Generation.OLD:
+        if template.channel and template.generation is Generation.OLD and not template.outside:
             by_channel[template.channel].append(template)
     metas_by_module: dict[str, list[ReleaseMeta]] = defaultdict(list)
     for meta in releases:
@@ -82,10 +92,22 @@ def read_shelf(templates: Iterable[object], metas: Iterable[object], namespace: 
         namespace=namespace,
         templates=good,
         metas=releases,
-        malformed=tuple(item for item in (*read_templates, *read_metas) if isinstance(item, Malformed)),
+        malformed=tuple(item for item in (*read_templates, *read_outside, *read_metas) if isinstance(item, Malformed)),
         by_module={name: tuple(found) for name, found in by_module.items()},
-        by_name={(template.meta.namespace, template.meta.name): template for template in good},
+        by_name={(template.meta.namespace, template.meta.name): template for template in inside},
         metas_by_module={name: tuple(found) for name, found in metas_by_module.items()},
         old_by_channel={name: tuple(found) for name, found in by_channel.items()},
         is_runtime=namespace == KYMA_NAMESPACE and any(template.managed_by_kyma for template in good),
     )
+
+
+def _others(inside: Iterable[Template], outside: Iterable[Template]) -> list[Template]:
+    """The templates of a module and version that are not there yet; the first of several sources counts."""
+    seen = {(template.module, parse(template.version) or template.version) for template in inside}
+    found = []
+    for template in outside:
+        key = template.module, parse(template.version) or template.version
+        if key not in seen:
+            seen.add(key)
+            found.append(template)
+    return found

@@ -14,6 +14,9 @@ from kymatui.domain.refs import GroupVersionKind
 
 Object = Mapping[str, Any]
 
+CATALOG_FEED = "catalog "
+"""Begins the names of the feeds of catalogs outside of the cluster."""
+
 
 class FeedState(StrEnum):
     """How much a list of one kind can be believed."""
@@ -41,7 +44,8 @@ class Snapshot:
 
     `module_resources` holds the custom resources of modules by kind (the version that is asked for); `workloads` the
     Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
-    "moduletemplates.operator.kyma-project.io" or "deployments.apps".
+    "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
+    are not in the cluster; their feeds are named `CATALOG_FEED` and the source's address.
     """
 
     cluster: str
@@ -55,3 +59,4 @@ class Snapshot:
     events: tuple[Object, ...] = ()
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     taken_at: float = 0.0
+    outside: tuple[Object, ...] = ()

@@ -72,7 +72,10 @@ class DescriptorResource:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A ModuleTemplate; `raw` is the object as it came, with every field that is not read here."""
+    """A ModuleTemplate; `raw` is the object as it came, with every field that is not read here.
+
+    `outside` says that it is not in the cluster, so that nothing in the cluster finds it.
+    """
 
     meta: Meta
     channel: str
@@ -92,6 +95,7 @@ class Template:
     documentation: str
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
+    outside: bool = False
 
     @property
     def ref(self) -> ObjectRef:
@@ -196,8 +200,8 @@ def _component(descriptor: Reader) -> Reader:
     return descriptor.child("component") if descriptor.has("component") else Reader({})
 
 
-def read_template(raw: object) -> Template | Malformed:
-    """Reads a ModuleTemplate of either generation."""
+def read_template(raw: object, *, outside: bool = False) -> Template | Malformed:
+    """Reads a ModuleTemplate of either generation; `outside` for one that is not in the cluster."""
     reader = Reader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):
@@ -226,6 +230,7 @@ def read_template(raw: object) -> Template | Malformed:
         documentation=info.text("documentation"),
         flaws=tuple(reader.flaws),
         raw=reader.raw,
+        outside=outside,
     )
 
 

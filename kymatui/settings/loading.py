@@ -64,7 +64,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     path = config_path(environment)
     body: dict[str, Any] = {}
     if path.is_file():
-        body = read_file(path)
+        body = _placed(read_file(path), path.parent)
     elif environment.get("KYMATUI_CONFIG"):
         raise ConfigurationError(f"{path} is not there", hint="KYMATUI_CONFIG names it")
     return _with_environment(_settings(body), environment)
@@ -87,6 +87,14 @@ def read_file(path: Path) -> dict[str, Any]:
         lines = "\n  ".join(str(fault) for fault in found)
         raise ConfigurationError(f"{path}:\n  {lines}", hint="`kymatui config schema` tells every option")
     return body
+
+
+def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Paths of catalogs are relative to the file that names them, wherever kymatui is started."""
+    catalogs = body.get("catalogs")
+    if catalogs is None:
+        return body
+    return {**body, "catalogs": [item if "://" in item else str(folder / Path(item).expanduser()) for item in catalogs]}
 
 
 def _settings(body: Mapping[str, Any]) -> Settings:

@@ -39,17 +39,26 @@ FIXED = (*KYMA_KINDS, *WORKLOADS, DEFINITION)
 _FIXED = {(fixed.group, fixed.kind) for fixed in FIXED}
 
 
-def module_kinds(templates: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, ...]]:
+def module_kinds(
+    templates: Iterable[Mapping[str, Any]], outside: Iterable[Mapping[str, Any]] = ()
+) -> dict[tuple[str, str], tuple[str, ...]]:
     """The kinds of modules' own resources by group and kind, with the versions that templates ask for.
 
-    Templates may say anything: what names no kind is passed over here, and told of by the domain.
+    Templates may say anything: what names no kind is passed over here, and told of by the domain. Those from outside
+    of the cluster are not trusted to name built-in kinds: nobody wants every Secret listed for a file on the web.
     """
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for template in templates:
-        kind = _data_kind(template)
-        if kind is not None and (kind.group, kind.kind) not in _FIXED:
+    trusted = [kind for template in templates if (kind := _data_kind(template)) is not None]
+    others = [kind for template in outside if (kind := _data_kind(template)) is not None and _is_custom(kind)]
+    for kind in (*trusted, *others):
+        if (kind.group, kind.kind) not in _FIXED:
             found.setdefault((kind.group, kind.kind), {})[kind.version] = None
     return {key: tuple(versions) for key, versions in sorted(found.items())}
+
+
+def _is_custom(kind: GroupVersionKind) -> bool:
+    """Whether a kind is of a group that CustomResourceDefinitions make: with a dot, and not of Kubernetes itself."""
+    return "." in kind.group and not kind.group.endswith(".k8s.io")
 
 
 def _data_kind(template: Mapping[str, Any]) -> GroupVersionKind | None:

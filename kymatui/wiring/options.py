@@ -10,12 +10,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """The words of the command line; "" where a person said nothing."""
+    """The words of the command line; "" where a person said nothing.
+
+    `catalogs` are sources of community modules outside of the cluster: URLs, files, folders.
+    """
 
     kubeconfig: str = ""
     context: str = ""
     namespace: str = ""
     read_only: bool = False
+    catalogs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, args: argparse.Namespace, environment: Mapping[str, str] | None = None) -> SessionOptions:
@@ -25,6 +29,7 @@ class SessionOptions:
             context=getattr(args, "context", None) or "",
             namespace=getattr(args, "namespace", None) or "",
             read_only=bool(getattr(args, "read_only", False)) or read_only_wanted(environment),
+            catalogs=(*(getattr(args, "catalog", None) or ()), *(getattr(args, "more_catalogs", None) or ())),
         )
 
 

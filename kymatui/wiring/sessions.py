@@ -16,6 +16,7 @@ from kymatui.errors import (
     ServerError,
     ThrottledError,
 )
+from kymatui.wiring.catalogs import CommunityCatalogs
 from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
@@ -58,6 +59,7 @@ class CatalogSession:
         self._bell = Bell(self._call)
         self._feeds = Feeds(client, self._changed, timing)
         self._events = EventFollower(self._feeds)
+        self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
         self._look = threading.Event()
         self._state = threading.Condition()
         self._closed = threading.Event()
@@ -88,8 +90,8 @@ class CatalogSession:
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """How each kind is doing, by its resource name."""
-        return self._feeds.states()
+        """How each kind is doing, by its resource name; catalogs from outside of the cluster are there, too."""
+        return {**self._feeds.states(), **self._catalogs.feeds()}
 
     @property
     def failure(self) -> KymatuiError | None:
@@ -106,6 +108,7 @@ class CatalogSession:
         relax_collector()
         self._on_change = on_change
         self._feeds.expect(fixed.feed for fixed in FIXED)
+        self._catalogs.start()
         self._thread.start()
 
     def _call(self) -> None:
@@ -125,8 +128,9 @@ class CatalogSession:
             workloads=tuple(item for fixed in WORKLOADS for item in feeds.objects(fixed.feed)),
             definitions=tuple(map(self._definition, feeds.objects(DEFINITIONS))),
             events=self._events.objects(),
-            feeds=feeds.states(),
+            feeds=self.feeds,
             taken_at=time.time(),
+            outside=self._catalogs.templates,
         )
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
@@ -141,6 +145,7 @@ class CatalogSession:
         """Asks the server now for what failed, is forbidden, or is not there."""
         self.client.discovery.invalidate()
         self._feeds.retry()
+        self._catalogs.retry()
         self._wake()
 
     def close(self) -> None:
@@ -149,6 +154,7 @@ class CatalogSession:
         self._look.set()
         with self._state:
             self._state.notify_all()
+        self._catalogs.close()
         self._feeds.close()
         self.client.transport.close()
 
@@ -170,7 +176,12 @@ class CatalogSession:
         return True
 
     def require_kyma(self) -> None:
-        """Raises where nothing of Kyma can be shown: it is not there, may not be read, or fails."""
+        """Raises where nothing of Kyma can be shown: it is not there, may not be read, or fails.
+
+        Modules from elsewhere can be shown on any cluster.
+        """
+        if self._catalogs.templates:
+            return
         states = self.feeds
         found = [states[fixed.feed] for fixed in KYMA_KINDS if fixed.feed in states]
         kinds = {feed.state for feed in found}
@@ -246,7 +257,7 @@ class CatalogSession:
 
     def _arrange_modules(self) -> None:
         wanted: dict[tuple[str, str], str] = {}
-        for (group, kind), versions in module_kinds(self._feeds.objects(KYMA_KINDS[1].feed)).items():
+        for (group, kind), versions in self._wanted_kinds().items():
             resource = self.client.discovery.find_kind(group, kind, versions)
             if resource is None:
                 # The plural is unknown here: kubectl takes the kind in its place, and so does this name.
@@ -259,6 +270,9 @@ class CatalogSession:
             if wanted.get(key) != name and name not in wanted.values():
                 self._feeds.drop(name)
         self._modules = wanted
+
+    def _wanted_kinds(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        return module_kinds(self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates)
 
     def _notice_definitions(self) -> None:
         """Kinds that came or went make what is known of the server old; asked again until all are served."""
@@ -293,13 +307,14 @@ class CatalogSession:
 
     def _inputs(self) -> object:
         """What decides which kinds are watched; the tuples stay the same objects until something changes."""
-        return _Same(self._feeds.objects(KYMA_KINDS[1].feed)), _Same(self._feeds.objects(DEFINITIONS))
+        templates, outside = self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates
+        return _Same(templates), _Same(outside), _Same(self._feeds.objects(DEFINITIONS))
 
     def _wake(self) -> None:
         self._look.set()
 
     def _complete(self) -> bool:
-        states = self._feeds.states().values()
+        states = self.feeds.values()
         listed = bool(states) and all(feed.state is not FeedState.SYNCING for feed in states)
         looking = self._look.is_set() or (self._due is not None and not self._tries)
         return listed and not looking and self._looked_at == self._inputs()

@@ -38,6 +38,18 @@ class Exchange:
         self._handler.end_headers()
         self._handler.wfile.write(body)
 
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Begins an answer whose body the test sends piece by piece."""
+        self._handler.send_response(status)
+        for name, value in headers.items():
+            self._handler.send_header(name, value)
+        self._handler.end_headers()
+
+    def send(self, data: bytes) -> None:
+        """Raw bytes, as they are."""
+        self._handler.wfile.write(data)
+        self._handler.wfile.flush()
+
     def json(self, document: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         self.answer(status, json.dumps(document).encode(), headers)
 

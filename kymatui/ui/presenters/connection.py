@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,11 @@ class Connection:
 
 
 def describe(feeds: Mapping[str, Feed], now: float) -> Connection:
-    """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale."""
+    """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale.
+
+    Catalogs from outside say nothing of the cluster.
+    """
+    feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
     states = [feed.state for feed in feeds.values()]
     if not states:
         return Connection("connecting", "processing")

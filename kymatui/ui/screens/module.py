@@ -285,6 +285,7 @@ def find_object(snapshot: Snapshot, ref: ObjectRef) -> Mapping[str, Any] | None:
     everything: Iterable[Mapping[str, Any]] = (
         *(one for found in snapshot.module_resources.values() for one in found),
         *snapshot.templates,
+        *snapshot.outside,
         *snapshot.manifests,
         *snapshot.workloads,
     )
@@ -306,7 +307,7 @@ def _base(row: Row) -> str:
 
 
 def _template(snapshot: Snapshot, key: str) -> Template | None:
-    for body in snapshot.templates:
+    for body in (*snapshot.templates, *snapshot.outside):
         read = read_template(body)
         if isinstance(read, Template) and f"{read.ref.namespace}/{read.ref.name}" == key:
             return read
