@@ -42,7 +42,7 @@ def _imported_by(code: str) -> set[str]:
         pytest.param("import kymatui.cli.main", id="the command line"),
         pytest.param("from kymatui.cli.main import _parser; _parser([])", id="the parser of the screen"),
         pytest.param("import kymatui.ui.app", id="the screen's modules"),
-        pytest.param("import kymatui.wiring", id="wiring"),
+        pytest.param("from kymatui.wiring import open_session", id="wiring"),
     ],
 )
 def test_nothing_heavy_is_imported_at_start(code: str) -> None:

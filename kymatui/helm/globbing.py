@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kymatui.helm.functions.regexes import Compiled, compiled
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.govalues.types import FunctionError
+
+if TYPE_CHECKING:
+    from kymatui.helm.functions.regexes import Compiled
 
 
 class PatternError(ValueError):
@@ -100,6 +102,8 @@ class FileGlob:
     """gobwas/glob with "/" as separator: `*`, `**`, `?`, `[abc]`, `[!a-z]`, `{a,b}`. A bad pattern matches all."""
 
     def __init__(self, pattern: str) -> None:
+        from kymatui.helm.functions.regexes import compiled  # few charts ask for files by pattern
+
         self._compiled: Compiled | None
         try:
             self._compiled = compiled(f"(?s)\\A(?:{_translate(pattern)})\\z")

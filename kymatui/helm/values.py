@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.helm import setting
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.structs import mismatch
 from kymatui.helm.yaml import YamlError, load_yaml
+from kymatui.helm.yaml.conversions import copy_plain
 
 _SEPARATOR: Final = b"---"
 
@@ -74,28 +74,35 @@ def merge_values(
     set_json: Iterable[str] = (),
     set_literal: Iterable[str] = (),
     set_file: Iterable[str] = (),
+    base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The values of helm's flags -f, --set-json, --set, --set-string, --set-file and --set-literal, in that order.
 
+    `base` are values beneath all of them; they stay as they are.
     Whole numbers of --set are Int64, all other numbers float, as Go has them. Raises HelmError.
     """
     try:
-        return _merge(value_files, set_json, set, set_string, set_file, set_literal)
+        plain: dict[str, Any] = copy_plain(dict(base or {}))
+        return _merge(plain, value_files, *map(tuple, (set_json, set, set_string, set_file, set_literal)))
     except RecursionError as error:
         raise HelmError("values are nested too deeply") from error
 
 
 def _merge(
+    base: dict[str, Any],
     value_files: Iterable[str | Path],
-    in_json: Iterable[str],
-    typed: Iterable[str],
-    strings: Iterable[str],
-    files: Iterable[str],
-    literal: Iterable[str],
+    in_json: Sequence[str],
+    typed: Sequence[str],
+    strings: Sequence[str],
+    files: Sequence[str],
+    literal: Sequence[str],
 ) -> dict[str, Any]:
-    base: dict[str, Any] = {}
     for path in value_files:
         base = merge_maps(base, _read_values(path))
+    if not any((in_json, typed, strings, files, literal)):
+        return base
+    from kymatui.helm import setting
+
     for line in in_json:
         base = setting.set_json(base, line, merge_maps)
     for line in typed:
