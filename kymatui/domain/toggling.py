@@ -1,0 +1,315 @@
+"""Enabling, disabling and the like: what a person asks of a Kyma, what it would do, and what speaks against it.
+
+Nothing is written here. A proposal holds the edit, every module on which it has an effect (found by working out the
+catalog again with the Kyma as it would be), the reasons to refuse it, and what a person should know before saying yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain import edits
+from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.edits import KymaEdit
+from kymatui.domain.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.objects import read_ref
+from kymatui.domain.presence import Presence
+from kymatui.domain.refusals import HeldBack, Refusal
+from kymatui.domain.rows import Catalog, Origin, Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.states import State
+from kymatui.domain.versions import order, same
+from kymatui.domain.wording import refusal_words
+
+
+class Verb(StrEnum):
+    """What can be asked of a Kyma for one module."""
+
+    ENABLE = "enable"
+    DISABLE = "disable"
+    CHANNEL = "channel"
+    MANAGE = "manage"
+    UNMANAGE = "unmanage"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    """What a person asks for; a channel of "" is the Kyma's own, None says nothing about it."""
+
+    verb: Verb
+    module: str
+    channel: str | None = None
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What becomes of one module: its rows before and after, and a sentence."""
+
+    module: str
+    before: Row | None
+    after: Row | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An edit with its consequences; `edit` is None where there is no Kyma that could be edited."""
+
+    toggle: Toggle
+    edit: KymaEdit | None
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it must not be carried out."""
+        return self.edit is None or bool(self.refusals)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the Kyma says so already."""
+        return self.edit is not None and self.edit.is_empty and not self.refusals
+
+
+def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings | None = None) -> Proposal:
+    """Works out what a toggle would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
+    before = catalog(snapshot, now, settings)
+    kyma = _the_kyma(snapshot, before)
+    if kyma is None:
+        return Proposal(toggle, None, ("there is no Kyma in this cluster that could be edited",))
+    edit = edits.edit_entry(kyma, toggle.module, _change(toggle))
+    after = catalog(_with_kyma(snapshot, edit), now, settings)
+    was, will = before.row(toggle.module), after.row(toggle.module)
+    case = _Case(toggle, kyma, edit, was, will)
+    return Proposal(
+        toggle,
+        edit,
+        tuple(_refusals(case)),
+        () if edit.is_empty else tuple(_warnings(case)),
+        () if edit.is_empty else tuple(_effects(before, after)),
+    )
+
+
+def _the_kyma(snapshot: Snapshot, seen: Catalog) -> Kyma | None:
+    if seen.kyma is None:
+        return None
+    found = (raw for raw in snapshot.kymas if read_ref(raw) == seen.kyma.ref)
+    kyma = read_kyma(next(found, None))
+    return kyma if isinstance(kyma, Kyma) else None
+
+
+def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
+    kymas = tuple(dict(edit.whole) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    return replace(snapshot, kymas=kymas)
+
+
+def _change(toggle: Toggle) -> edits.Change:
+    match toggle.verb:
+        case Verb.ENABLE:
+            return edits.enabled(toggle.module, toggle.channel, toggle.policy)
+        case Verb.DISABLE:
+            return edits.disabled
+        case Verb.CHANNEL:
+            return edits.in_channel(toggle.channel or "")
+        case Verb.MANAGE:
+            return edits.managed(True)
+        case Verb.UNMANAGE:
+            return edits.managed(False)
+        case Verb.POLICY:
+            return edits.with_policy(toggle.policy or Policy.CREATE_AND_DELETE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    toggle: Toggle
+    kyma: Kyma
+    edit: KymaEdit
+    was: Row | None
+    will: Row | None
+
+    @property
+    def asked(self) -> str:
+        return self.toggle.module
+
+    @property
+    def offers(self) -> Row | None:
+        """The row to look up what is offered; it is there before, or only with the edit."""
+        return self.was or self.will
+
+
+# reasons to refuse
+
+
+def _refusals(case: _Case) -> Iterator[str]:
+    if case.kyma.meta.deleting:
+        yield f"{case.kyma.ref} is being deleted"
+    row = case.offers
+    if row is not None and row.mandatory:
+        yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can ask for it or refuse it"
+        return
+    if case.toggle.verb is Verb.ENABLE:
+        yield from _not_to_be_enabled(case)
+    elif case.edit.before is None:
+        yield f"{case.asked} is not in the list of {case.kyma.ref}"
+    elif case.toggle.verb is Verb.CHANNEL:
+        yield from _not_in_channel(case)
+        yield from _unresolved(case)
+    elif case.toggle.verb is Verb.DISABLE:
+        yield from _still_unmanaging(case)
+    elif case.toggle.verb is Verb.MANAGE:
+        yield from _not_to_be_taken_over(case)
+
+
+def _not_to_be_enabled(case: _Case) -> Iterator[str]:
+    row = case.was
+    if row is None:
+        yield f"no catalog of this cluster offers a module {case.asked}"
+        return
+    if row.origin is Origin.COMMUNITY and not row.channels:
+        yield f"{case.asked} is a community module: lifecycle-manager does not install it"
+        return
+    yield from _not_in_channel(case)
+    yield from _unresolved(case)
+    if case.edit.before is None:
+        yield from _not_to_be_taken_over(case)
+
+
+def _not_in_channel(case: _Case) -> Iterator[str]:
+    wanted, row = case.toggle.channel, case.offers
+    if wanted and row is not None and row.channels and wanted not in row.channels:
+        offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
+        yield f"{case.asked} is not in the channel {wanted}; it is in {offered}"
+
+
+def _unresolved(case: _Case) -> Iterator[str]:
+    """What lifecycle-manager would answer; that it only keeps what is installed is no reason to refuse."""
+    refusal = case.will.resolution.refusal if case.will is not None else None
+    if refusal is not None and not refusal.keeps_installed and not list(_not_in_channel(case)):
+        yield f"{case.asked} would not be installed: {refusal_words(refusal)}"
+
+
+def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
+    """Lifecycle-manager takes over what was installed directly only in a version that a channel has."""
+    row = case.was
+    if row is None or row.presence is Presence.UNMANAGED or not row.installed or not row.channels:
+        return
+    if _is_direct(row) and not any(same(row.installed, version) for version in row.channels.values()):
+        offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
+        yield (
+            f"{case.asked} {row.installed} is installed directly, and no channel has that version: "
+            f"upgrade it first, or delete it; the channels have {offered}"
+        )
+
+
+def _is_direct(row: Row) -> bool:
+    return not row.managed and row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED)
+
+
+def _still_unmanaging(case: _Case) -> Iterator[str]:
+    """An entry may go only when the status says Unmanaged; before, lifecycle-manager would take it for a deletion."""
+    report = case.kyma.report(case.asked)
+    unmanaged = case.edit.before is not None and case.edit.before.get("managed") is False
+    if unmanaged and report is not None and report.state != State.UNMANAGED:
+        yield (
+            f"{case.asked} is to be unmanaged, but its status still says {report.state or 'nothing'}: "
+            "taking it out of the list now would delete it"
+        )
+
+
+# what a person should know
+
+
+def _warnings(case: _Case) -> Iterator[str]:
+    row = case.will or case.was
+    match case.toggle.verb:
+        case Verb.ENABLE:
+            yield from _of_enabling(row)
+        case Verb.DISABLE:
+            yield from _of_disabling(case)
+        case Verb.UNMANAGE:
+            yield (
+                "lifecycle-manager lets go of everything that it installed: nothing is updated or repaired any more. "
+                "Wait until the status says Unmanaged before the entry is taken out of the list"
+            )
+        case Verb.MANAGE:
+            yield "lifecycle-manager overwrites what was changed by hand, and updates the module from now on"
+        case Verb.CHANNEL | Verb.POLICY:
+            pass
+    if case.will is not None and isinstance(case.will.resolution.refusal, HeldBack):
+        yield f"{refusal_words(case.will.resolution.refusal)}; to go lower, delete the module and add it again"
+
+
+def _of_enabling(row: Row | None) -> Iterator[str]:
+    if row is None:
+        return
+    if row.beta:
+        yield f"{row.name} is a beta module: no service level is promised, and it is not meant for production"
+    if row.internal:
+        yield f"{row.name} is an internal module"
+    if row.presence is Presence.ORPHAN:
+        yield f"resources of {row.name} are left over from an earlier installation and will be picked up"
+
+
+def _of_disabling(case: _Case) -> Iterator[str]:
+    row = case.was
+    left = len(row.checked) if row is not None else 0
+    ignored = case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE
+    if case.edit.before is not None and case.edit.before.get("managed") is False:
+        yield "the module stays installed, and nobody manages it"
+        return
+    yield "what the module created goes with it: its resources, and what its manager keeps for them"
+    names = ", ".join(str(item.resource) for item in row.checked[:3]) if row is not None else ""
+    if left and ignored:
+        yield f"the policy is Ignore: the deletion waits until somebody deletes {names}"
+    elif left:
+        yield f"the default resource is deleted too; any other of {left} would hold the deletion up: {names}"
+
+
+# what becomes of the modules
+
+
+def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:
+    for name in sorted({row.name for row in (*before.rows, *after.rows)}):
+        was, will = before.row(name), after.row(name)
+        if words := _effect(was, will):
+            yield Effect(name, was, will, words)
+
+
+def _effect(was: Row | None, will: Row | None) -> str:
+    asked = was is not None and was.presence is not Presence.NOT_INSTALLED and was.managed
+    if will is None:
+        return "is gone from the catalog" if was is not None else ""
+    refusal = will.resolution.refusal
+    if refusal is not None and refusal.uninstalls and not _refused_as_before(was, refusal):
+        return "is uninstalled"
+    if will.presence is Presence.DELETING and was is not None and was.presence is not Presence.DELETING:
+        return f"is uninstalled ({was.installed})" if was.installed else "is uninstalled"
+    if not will.managed:
+        return _no_longer_managed(will) if asked else ""
+    if was is None or not was.managed:
+        return f"is installed in {will.desired}" if will.desired else "is asked for"
+    if was.desired != will.desired:
+        return _moved(was, will)
+    return f"moves to channel {will.channel}" if was.channel != will.channel else ""
+
+
+def _refused_as_before(was: Row | None, refusal: Refusal) -> bool:
+    return was is not None and type(was.resolution.refusal) is type(refusal)
+
+
+def _no_longer_managed(will: Row) -> str:
+    return "stays as it is, unmanaged" if will.presence is Presence.UNMANAGED else "is no longer asked for"
+
+
+def _moved(was: Row, will: Row) -> str:
+    if not was.installed:
+        return f"is installed in {will.desired} instead of {was.desired}"
+    if same(was.installed, will.desired):
+        return f"stays at {was.installed}"
+    higher = order(will.desired) > order(was.installed) if will.desired else False
+    return f"goes {'up' if higher else 'down'} from {was.installed} to {will.desired or 'nothing'}"

@@ -1,0 +1,326 @@
+"""What an operator asks of a Kyma: the edit that comes of it, what it would do, and what speaks against it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kymatui.domain import edits
+from kymatui.domain.edits import KymaEdit, edit_entry
+from kymatui.domain.kymas import Policy
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.toggling import Proposal, Toggle, Verb, propose
+from tests.domain.builders import (
+    NOW,
+    Json,
+    a_kyma,
+    community_template,
+    deployment,
+    gvk,
+    kyma,
+    labels,
+    meta,
+    report,
+    resource,
+    snapshot,
+    template,
+)
+
+MOD = [template("mod", "1.2.0"), template("mod", "1.3.1"), template("mod", "1.4.0")]
+META = meta("mod", {"regular": "1.3.1", "fast": "1.4.0", "slow": "1.2.0"})
+RUNNING: Json = {"workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod")]}
+
+
+def cluster(**more: Any) -> Snapshot:
+    values: Json = {"templates": MOD, "release_metas": [META], **more}
+    resources = values.pop("resources", [])
+    return snapshot(module_resources={gvk("mod"): tuple(resources)}, **values)
+
+
+def asked(entry: Json | None = None, *, version: str = "1.3.1", state: str = "Ready", **more: Any) -> Json:
+    """A Kyma that has the module."""
+    found = kyma([{"name": "mod", **(entry or {})}], status=[report("mod", version, state)], **more)
+    found["metadata"]["uid"] = "u-1"
+    return found
+
+
+def proposal(verb: Verb, channel: str | None = None, policy: Policy | None = None, **more: Any) -> Proposal:
+    return propose(cluster(**more), Toggle(verb, "mod", channel, policy), NOW)
+
+
+def effects(found: Proposal) -> dict[str, str]:
+    return {effect.module: effect.words for effect in found.effects}
+
+
+def operations(edit: KymaEdit | None) -> list[tuple[str, str]]:
+    assert edit is not None
+    return [(step["op"], step["path"]) for step in edit.patch]
+
+
+# edits
+
+
+def applied(raw: Mapping[str, Any], edit: KymaEdit) -> Json:
+    """A JSON patch as RFC 6902 has it, as far as edits use it; the tests must hold."""
+    found: Json = copy.deepcopy(dict(raw))
+    for step in edit.patch:
+        *way, last = step["path"].split("/")[1:]
+        place: Any = found
+        for key in way:
+            place = place[int(key)] if isinstance(place, list) else place[key]
+        key = int(last) if isinstance(place, list) and last != "-" else last
+        match step["op"]:
+            case "test":
+                assert place[key] == step["value"]
+            case "add" if last == "-":
+                place.append(step["value"])
+            case "remove":
+                del place[key]
+            case _:
+                place[key] = step["value"]
+    return found
+
+
+ENTRIES = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(["mod", "other", "third"])},
+        optional={"channel": st.sampled_from(["fast", "regular"]), "managed": st.booleans(), "future": st.integers()},
+    ),
+    max_size=4,
+    unique_by=lambda entry: entry["name"],
+)
+CHANGES = st.sampled_from(
+    [
+        edits.enabled("mod"),
+        edits.enabled("mod", "fast", Policy.IGNORE),
+        edits.enabled("mod", ""),
+        edits.disabled,
+        edits.in_channel("fast"),
+        edits.in_channel(""),
+        edits.managed(False),
+        edits.managed(True),
+        edits.with_policy(Policy.IGNORE),
+        edits.with_policy(Policy.CREATE_AND_DELETE),
+    ]
+)
+
+
+@given(ENTRIES, CHANGES)
+def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], change: edits.Change) -> None:
+    raw = kyma(entries)
+    raw["metadata"].update(uid="u-1", resourceVersion="7")
+    before = copy.deepcopy(raw)
+    edit = edit_entry(a_kyma_of(raw), "mod", change)
+    assert raw == before, "what was seen stays as it was seen"
+    assert applied(raw, edit) == edit.whole
+    others = [entry for entry in edit.whole["spec"]["modules"] if entry["name"] != "mod"]
+    assert others == [entry for entry in entries if entry["name"] != "mod"]
+    again = edit_entry(a_kyma_of(dict(edit.whole)), "mod", change)
+    assert again.is_empty, "asked for twice, nothing is left to be done"
+
+
+def a_kyma_of(raw: Json) -> Any:
+    from kymatui.domain.kymas import Kyma, read_kyma
+
+    found = read_kyma(raw)
+    assert isinstance(found, Kyma)
+    return found
+
+
+def test_an_entry_is_changed_only_if_it_is_still_the_one_that_was_seen() -> None:
+    edit = proposal(Verb.CHANNEL, "fast", kymas=[asked({"future": 1})]).edit
+    assert edit is not None
+    assert edit.patch == (
+        {"op": "test", "path": "/metadata/uid", "value": "u-1"},
+        {"op": "test", "path": "/spec/modules/0", "value": {"name": "mod", "future": 1}},
+        {"op": "replace", "path": "/spec/modules/0", "value": {"name": "mod", "future": 1, "channel": "fast"}},
+    )
+
+
+def test_a_kyma_without_a_list_gets_one_only_if_nothing_changed_meanwhile() -> None:
+    raw = kyma()
+    del raw["spec"]["modules"]
+    raw["metadata"].update(uid="u-1", resourceVersion="7")
+    edit = edit_entry(a_kyma_of(raw), "mod", edits.enabled("mod"))
+    assert edit.patch[1:] == (
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "add", "path": "/spec/modules", "value": [{"name": "mod"}]},
+    )
+
+
+def test_the_lines_of_an_edit_say_what_changes() -> None:
+    changed = edit_entry(a_kyma(modules=[{"name": "mod", "channel": "fast"}]), "mod", edits.managed(False))
+    assert changed.lines() == (("spec.modules[mod].managed", "", "false"),)
+    removed = edit_entry(a_kyma(modules=[{"name": "mod"}]), "mod", edits.disabled)
+    assert removed.lines() == (("spec.modules", '{"name": "mod"}', ""),)
+
+
+# what it would do
+
+
+@pytest.mark.parametrize(
+    ("verb", "channel", "objects", "words"),
+    [
+        pytest.param(Verb.ENABLE, None, {"kymas": [kyma()]}, "is installed in 1.3.1", id="enabled"),
+        pytest.param(Verb.ENABLE, "fast", {"kymas": [kyma()]}, "is installed in 1.4.0", id="enabled in a channel"),
+        pytest.param(Verb.DISABLE, None, {"kymas": [asked()], **RUNNING}, "is uninstalled (1.3.1)", id="disabled"),
+        pytest.param(
+            Verb.CHANNEL,
+            "fast",
+            {"kymas": [asked()], **RUNNING},
+            "goes up from 1.3.1 to 1.4.0",
+            id="to a newer channel",
+        ),
+        pytest.param(Verb.UNMANAGE, None, {"kymas": [asked()], **RUNNING}, "stays as it is, unmanaged", id="unmanaged"),
+    ],
+)
+def test_what_it_does_is_said_before(verb: Verb, channel: str | None, objects: Json, words: str) -> None:
+    found = proposal(verb, channel, **objects)
+    assert not found.is_refused, found.refusals
+    assert effects(found) == {"mod": words}
+
+
+def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
+    found = proposal(Verb.CHANNEL, "slow", kymas=[asked()], **RUNNING)
+    assert not found.is_refused
+    assert any("not downgraded; to go lower, delete the module and add it again" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("verb", "channel", "policy", "entry"),
+    [
+        (Verb.ENABLE, None, None, {}),
+        (Verb.ENABLE, "fast", Policy.IGNORE, {"channel": "fast", "customResourcePolicy": "Ignore"}),
+        (Verb.CHANNEL, "", None, {}),
+        (Verb.MANAGE, None, None, {}),
+        (Verb.UNMANAGE, None, None, {"managed": False}),
+        (Verb.POLICY, None, Policy.CREATE_AND_DELETE, {}),
+    ],
+)
+def test_what_is_so_already_needs_no_edit(verb: Verb, channel: str | None, policy: Policy | None, entry: Json) -> None:
+    found = proposal(verb, channel, policy, kymas=[asked(entry)], **RUNNING)
+    assert found.is_done
+    assert (found.warnings, found.effects) == ((), ())
+
+
+# what speaks against it
+
+
+@pytest.mark.parametrize(
+    ("verb", "channel", "objects", "words"),
+    [
+        pytest.param(Verb.ENABLE, None, {}, "there is no Kyma", id="no Kyma"),
+        pytest.param(
+            Verb.ENABLE,
+            "nightly",
+            {"kymas": [kyma()]},
+            "is not in the channel nightly; it is in regular (1.3.1), fast (1.4.0), slow (1.2.0)",
+            id="a channel that does not have it",
+        ),
+        pytest.param(
+            Verb.ENABLE,
+            None,
+            {"kymas": [kyma()], "release_metas": [meta("mod", None, mandatory={"version": "1.3.1"})]},
+            "is mandatory",
+            id="mandatory",
+        ),
+        pytest.param(
+            Verb.ENABLE,
+            None,
+            {
+                "kymas": [kyma()],
+                "templates": [template("mod", "1.3.1", labelled=labels(beta="true"))],
+                "release_metas": [meta("mod", {"regular": "1.3.1"}, beta=True)],
+            },
+            "would not be installed: it is a beta module",
+            id="beta, and the Kyma is not",
+        ),
+        pytest.param(
+            Verb.ENABLE,
+            None,
+            {"kymas": [kyma()], "templates": [community_template("mod", "1.0.0")], "release_metas": []},
+            "is a community module",
+            id="a community module",
+        ),
+        pytest.param(
+            Verb.ENABLE,
+            None,
+            {"kymas": [kyma()], "templates": [], "release_metas": []},
+            "no catalog of this cluster offers",
+            id="nobody offers it",
+        ),
+        pytest.param(
+            Verb.ENABLE,
+            None,
+            {"kymas": [kyma()], "workloads": [deployment("mod", "1.1.0")], "resources": [resource("mod")]},
+            "1.1.0 is installed directly, and no channel has that version",
+            id="43 installed directly in a version that no channel has",
+        ),
+        pytest.param(Verb.DISABLE, None, {"kymas": [kyma()]}, "is not in the list", id="not there to be disabled"),
+        pytest.param(
+            Verb.DISABLE,
+            None,
+            {"kymas": [asked({"managed": False}, state="Processing")]},
+            "taking it out of the list now would delete it",
+            id="54 disabled before the status says Unmanaged",
+        ),
+        pytest.param(Verb.CHANNEL, "nightly", {"kymas": [asked()]}, "is not in the channel nightly", id="no channel"),
+    ],
+)
+def test_what_speaks_against_it_is_said(verb: Verb, channel: str | None, objects: Json, words: str) -> None:
+    found = proposal(verb, channel, **objects)
+    assert found.is_refused
+    assert any(words in text for text in found.refusals), found.refusals
+
+
+def test_a_kyma_that_is_being_deleted_is_left_alone() -> None:
+    dying = asked()
+    dying["metadata"]["deletionTimestamp"] = "2026-11-21T11:00:00Z"
+    assert proposal(Verb.DISABLE, kymas=[dying]).is_refused
+
+
+def test_what_is_unmanaged_for_good_may_leave_the_list() -> None:
+    found = proposal(Verb.DISABLE, kymas=[asked({"managed": False}, state="Unmanaged")], **RUNNING)
+    assert not found.is_refused
+    assert found.warnings == ("the module stays installed, and nobody manages it",)
+
+
+def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() -> None:
+    found = proposal(Verb.ENABLE, kymas=[kyma()], **RUNNING)
+    assert not found.is_refused, found.refusals
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"customResourcePolicy": "Ignore"}, "the deletion waits until somebody deletes Mod kyma-system/default"),
+        ({}, "the default resource is deleted too; any other of 1 would hold the deletion up"),
+    ],
+)
+def test_disabling_says_what_becomes_of_the_resources(entry: Json, words: str) -> None:
+    found = proposal(Verb.DISABLE, kymas=[asked(entry)], **RUNNING)
+    assert any(words in text for text in found.warnings), found.warnings
+
+
+def test_a_beta_module_is_enabled_with_a_word_of_warning() -> None:
+    beta: Json = {
+        "kymas": [kyma(labelled=labels(beta="true"))],
+        "release_metas": [meta("mod", {"regular": "1.3.1"}, beta=True)],
+    }
+    found = proposal(Verb.ENABLE, **beta)
+    assert not found.is_refused
+    assert any("is a beta module" in text for text in found.warnings)
+
+
+def test_operations_come_after_their_tests() -> None:
+    found = proposal(Verb.DISABLE, kymas=[asked()])
+    assert operations(found.edit) == [
+        ("test", "/metadata/uid"),
+        ("test", "/spec/modules/0"),
+        ("remove", "/spec/modules/0"),
+    ]
