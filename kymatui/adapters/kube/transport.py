@@ -1,14 +1,13 @@
 """The one place where requests leave, and the gate before it.
 
-With `read_only` nothing but GET, HEAD and the reviews of one's own rights gets out; everything else, dry runs too,
-raises ReadOnlyError before a socket is touched. `counts` says what left, by verb: the proof that audits show.
+With `read_only` nothing but reading and the reviews of one's own rights gets out (see `gate`); everything else, dry
+runs too, raises ReadOnlyError before a socket is touched. `counts` says what left, by verb: the proof that audits show.
 """
 
 from __future__ import annotations
 
 import contextlib
 import random
-import re
 import threading
 import time
 from collections import Counter
@@ -22,19 +21,13 @@ from kymatui.adapters.kube import failures
 from kymatui.adapters.kube.abandoning import run_abandonable
 from kymatui.adapters.kube.connections import Connection
 from kymatui.adapters.kube.credentials import Certificate, Credential, token_expiry
+from kymatui.adapters.kube.gate import only_reads
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, PoolManager
 
 JSON = "application/json"
-_READS = ("GET", "HEAD")
-_REVIEW = re.compile(
-    r"/apis/authorization\.k8s\.io/v1(?:beta1)?/selfsubject(?:access|rules)reviews"
-    r"|/apis/authentication\.k8s\.io/v1(?:alpha1|beta1)?/selfsubjectreviews"
-)
-# A GET on these runs a program in a pod, or does whatever stands behind them.
-_CONNECTS = re.compile(r".*/(?:exec|attach|portforward|proxy)(?:/.*)?")
 _RESETS = 2  # how often a read that broke off is asked again
 _THROTTLES = 4
 _LONGEST_WAIT = 10.0
@@ -154,9 +147,7 @@ class Transport:
         """The gate: raises ReadOnlyError for whatever could change something."""
         if not self.read_only:
             return
-        reads = request.method in _READS and not _CONNECTS.fullmatch(request.path)
-        reviews = request.method == "POST" and _REVIEW.fullmatch(request.path) is not None
-        if not reads and not reviews:
+        if not only_reads(request.method, request.path):
             raise ReadOnlyError(
                 f"{request.method} {request.path} would write, and only reading is allowed; nothing was sent",
                 hint="start without --read-only and KYMATUI_READ_ONLY to write",
@@ -187,7 +178,9 @@ class Transport:
                 failure = self._failure(response, asked)
             except UnreachableError as error:
                 resets += 1
-                again = _broke_off(error) and request.method in _READS and not stream  # watches come back by themselves
+                again = (
+                    _broke_off(error) and request.method in ("GET", "HEAD") and not stream
+                )  # watches come back by themselves
                 if not again or resets > _RESETS:
                     raise
                 self._pause(0.1 * resets, cancel)
