@@ -12,6 +12,7 @@ import msgspec
 from kymatui.errors import HelmError
 from kymatui.helm.yaml.reading import load_as_json
 from kymatui.sandbox.apiserver.exchange import Request
+from kymatui.sandbox.apiserver.jsontext import go_json_error
 from kymatui.sandbox.apiserver.negotiation import YAML, body_type
 from kymatui.sandbox.apiserver.protobuf import PROTOBUF, ProtobufError, decode_protobuf
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
@@ -27,58 +28,6 @@ _GO_KINDS: tuple[tuple[type, str], ...] = (
     (int, "number"),
     (float, "number"),
 )
-
-
-def go_json_error(text: str) -> str:
-    """What encoding/json says of text that is not JSON; "" for text that is."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return _go_words(text, error)
-    except RecursionError:
-        return "exceeded max depth"
-    return ""
-
-
-def _go_words(text: str, error: json.JSONDecodeError) -> str:
-    at = error.pos
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    if at >= len(text) or error.msg.startswith("Unterminated string"):
-        return "unexpected end of JSON input"
-    char = _quoted(text[at])
-    if error.msg.startswith("Extra data"):
-        return f"invalid character {char} after top-level value"
-    if error.msg.startswith("Expecting property name"):
-        return f"invalid character {char} looking for beginning of object key string"
-    if error.msg.startswith("Expecting ':'"):
-        return f"invalid character {char} after object key"
-    if error.msg.startswith("Expecting ','"):
-        where = "array element" if _inside_array(text[:at]) else "object key:value pair"
-        return f"invalid character {char} after {where}"
-    if error.msg.startswith("Illegal trailing comma"):
-        return f"invalid character {_quoted(text[min(at + 1, len(text) - 1)])} looking for beginning of value"
-    return f"invalid character {char} looking for beginning of value"
-
-
-def _quoted(char: str) -> str:
-    return "'\\''" if char == "'" else "'\"'" if char == '"' else f"'{char}'"
-
-
-def _inside_array(text: str) -> bool:
-    depth: list[str] = []
-    in_string = escaped = False
-    for char in text:
-        if in_string:
-            in_string = escaped or char != '"'
-            escaped = char == "\\" and not escaped
-        elif char == '"':
-            in_string = True
-        elif char in "[{":
-            depth.append(char)
-        elif char in "]}" and depth:
-            depth.pop()
-    return bool(depth) and depth[-1] == "["
 
 
 def go_type_name(value: Any) -> str:

@@ -111,13 +111,14 @@ class Deleter:
         accepted = negotiate(request)
         wanted = list_options(request)
         options = delete_options(request, read_options(request))
-        version = self.store.version
-        found = self.reader.select(info, resource, wanted)
+        page = self.reader.select(info, resource, wanted)
         shown: list[Stored] = []
-        for stored in found:
+        for stored in page.items:
             if self._delete_one_of(resource, stored, options, user):
                 shown.append(stored)
-        return self.reader.list_answer(request, resource, Page(shown, version, "", 0), accepted)
+        return self.reader.list_answer(
+            request, resource, Page(shown, page.version, page.token, page.remaining), accepted
+        )
 
     def _delete_one_of(self, resource: Resource, stored: Stored, options: DeleteOptions, user: User) -> bool:
         try:

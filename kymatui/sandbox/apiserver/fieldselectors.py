@@ -57,7 +57,9 @@ def parse_field_selector(text: str) -> list[Term]:
     for term in _split(text):
         if not term:
             continue
-        found.append(_term(text, term))
+        parsed = _term(text, term)
+        if parsed.field or parsed.value:
+            found.append(parsed)
     return found
 
 

@@ -7,26 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from kymatui.sandbox.schemas.kinds.names import label_value, qualified_name
+
 Labels = Mapping[str, str]
 
 _OPERATORS = ("=", "==", "!=", ">", "<", "in", "notin")
 _EXPECTED = "in, notin, =, ==, !=, gt, lt"
 _TOKEN = re.compile(r"\s*(==|!=|[=!<>(),]|[^\s=!<>(),]+)")
 _SYMBOLS = frozenset(("=", "==", "!=", "!", "<", ">", "(", ")", ","))
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z")
-_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?\Z")
-_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
-_LONGEST = 63
-_NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-_VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
 
 
 class SelectorError(ValueError):
@@ -132,41 +120,45 @@ class _Parser:
         if opening != "(":
             raise SelectorError(f"found '{opening}' expected: '('")
         first = self._peek()
-        if first in _SYMBOLS and first not in (",", ")"):
+        if first == ")":
+            self._next()
+            return [""]
+        if first == "" or (first in _SYMBOLS and first != ","):
             raise SelectorError(f"found '{first}', expected: ',', ')' or identifier")
+        values = self._identifiers()
+        if self._next() != ")":
+            raise SelectorError(f"found '{first}', expected: ')'")
+        return values
+
+    def _identifiers(self) -> list[str]:
+        """Identifiers up to the closing parenthesis; between two commas stands the empty text."""
         values: list[str] = []
-        expects_value = True
-        while (word := self._next()) != ")":
+        while True:
+            word = self._next()
             if word == ",":
-                if expects_value:
+                if not values:
                     values.append("")
-                expects_value = True
-            elif word == "" or word in _SYMBOLS or not expects_value:
-                expected = "',', or ')'" if word else "')'"
-                raise SelectorError(f"found '{word or first}', expected: {expected}")
+                following = self._peek()
+                if following == ")":
+                    return [*values, ""]
+                if following == ",":
+                    self._next()
+                    values.append("")
+            elif word == "" or word in _SYMBOLS:
+                raise SelectorError(f"found '{word}', expected: ',', or identifier")
             else:
                 values.append(word)
-                expects_value = False
-        if expects_value:
-            values.append("")
-        return values
+                following = self._peek()
+                if following == ")":
+                    return values
+                if following != ",":
+                    raise SelectorError(f"found '{following}', expected: ',' or ')'")
 
 
 def _check_key(key: str) -> None:
-    prefix, slash, name = key.rpartition("/")
-    problems: list[str] = []
-    if slash and not _DOMAIN.match(prefix):
-        problems.append(
-            "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-            "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
-            "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-        )
-    if not _NAME.match(name):
-        problems.append(_NAME_RULE)
-    if len(name) > _LONGEST:
-        problems.append(f"name part must be no more than {_LONGEST} bytes")
+    problems = qualified_name(key)
     if problems:
-        raise SelectorError(f'key: Invalid value: "{key}": {"; ".join(problems)}')
+        raise SelectorError(f'<nil>: Invalid value: "{key}": {"; ".join(problems)}')
 
 
 def _check_values(key: str, operator: str, values: list[str]) -> None:
@@ -177,8 +169,6 @@ def _check_values(key: str, operator: str, values: list[str]) -> None:
             text = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise SelectorError(f'values[0]: Invalid value: "{values[0]}": {text}') from None
     for index, value in enumerate(values):
-        problems = [] if _VALUE.match(value) else [_VALUE_RULE]
-        if len(value) > _LONGEST:
-            problems.insert(0, f"must be no more than {_LONGEST} bytes")
+        problems = label_value(value)
         if problems:
             raise SelectorError(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(problems)}')

@@ -89,10 +89,10 @@ class Reader:
         page = self._page(resource, namespace, selector, options)
         return self.list_answer(request, resource, page, accepted)
 
-    def select(self, info: RequestInfo, resource: Resource, options: ListOptions) -> list[Stored]:
-        """All objects that a deletecollection means."""
+    def select(self, info: RequestInfo, resource: Resource, options: ListOptions) -> Page:
+        """What a deletecollection means: a page of a list."""
         namespace = (info.namespace or None) if resource.namespaced else None
-        return self._page(resource, namespace, parse_selectors(resource, options.labels, options.fields), options).items
+        return self._page(resource, namespace, parse_selectors(resource, options.labels, options.fields), options)
 
     def _page(self, resource: Resource, namespace: str | None, selector: Selector, options: ListOptions) -> Page:
         position = self._position(resource, namespace, options)
@@ -112,11 +112,12 @@ class Reader:
             remaining = len(keys) - len(items)
             return self._cut(namespace, items, shown, remaining if limit else 0, more=remaining > 0)
         found: list[Stored] = []
-        for stored in selection:
+        for index, stored in enumerate(selection, 1):
             if selector.matches(stored):
-                if limit and len(found) == limit:
-                    return self._cut(namespace, found, shown, 0, more=True)
                 found.append(stored)
+                if len(found) == limit:
+                    # whether any of the rest is selected, too, is not looked at
+                    return self._cut(namespace, found, shown, 0, more=index < len(selection.keys))
         return Page(found, shown, "", 0)
 
     def _position(self, resource: Resource, namespace: str | None, options: ListOptions) -> Position:
@@ -178,8 +179,8 @@ class Reader:
             row: Object = {"cells": resource.semantics.cells(obj, now)}
             if include == "Object":
                 row["object"] = obj
-            elif include != "None":
-                row["object"] = partial(obj, accepted.as_version)
+            else:
+                row["object"] = None if include == "None" else partial(obj, accepted.as_version)
             rows.append(row)
         return {
             "kind": "Table",

@@ -42,11 +42,25 @@ _FIELD_PATHS = (
     "status.podIPs",
 )
 _VALUE_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_SAME_PORT = "must match `containerPort` when `hostNetwork` is true"
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def named(field: str, value: str, rule: Callable[[str], list[str]]) -> Errors:
     return [wrong(field, value, problem) for problem in rule(value)]
+
+
+def validate_pod(obj: Object) -> Errors:
+    """A pod: its spec, and what templates are spared."""
+    spec: Object = obj["spec"]
+    errors = validate_pod_spec(spec, "spec")
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            image = container.get("image") or ""
+            if image != image.strip():
+                text = "must not have leading or trailing whitespace"
+                errors.append(wrong(f"spec.{field}[{index}].image", image, text))
+    return errors
 
 
 def validate_pod_spec(spec: Object, at: str) -> Errors:
@@ -60,6 +74,8 @@ def validate_pod_spec(spec: Object, at: str) -> Errors:
     errors += one_of(spec, "restartPolicy", ("Always", "OnFailure", "Never"), at)
     errors += one_of(spec, "dnsPolicy", ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"), at)
     errors += validate_labels(spec.get("nodeSelector"), f"{at}.nodeSelector")
+    if spec.get("hostNetwork"):
+        errors += _validate_host_ports(containers, f"{at}.containers")
     errors += _validate_security(spec.get("securityContext") or {}, f"{at}.securityContext")
     errors += _validate_affinity(spec.get("affinity") or {}, f"{at}.affinity")
     for field in ("serviceAccountName", "nodeName"):
@@ -90,9 +106,9 @@ def _validate_volumes(volumes: list[Object], at: str) -> tuple[set[str], Errors]
             errors_here.append(required(f"{place}.name"))
         else:
             errors_here += named(f"{place}.name", name, dns_label)
+        errors_here = _validate_source(volume, place) + errors_here
         if name in known:
             errors_here.append(duplicate(f"{place}.name", name))
-        errors_here += _validate_source(volume, place)
         if not errors_here or all(error.kind == "Duplicate" for error in errors_here):
             known.add(name)
         errors += errors_here
@@ -158,8 +174,6 @@ def _validate_container(container: Object, volumes: set[str], at: str) -> Errors
     image = container.get("image") or ""
     if not image:
         errors.append(required(f"{at}.image"))
-    elif image != image.strip():
-        errors.append(wrong(f"{at}.image", image, "must not have leading or trailing whitespace"))
     for hook, handler in (container.get("lifecycle") or {}).items():
         if hook in ("postStart", "preStop"):
             errors += _validate_handler(handler, f"{at}.lifecycle.{hook}")
@@ -197,6 +211,16 @@ def _validate_ports(ports: list[Object], at: str) -> Errors:
             errors += [wrong(f"{place}.hostPort", host, problem) for problem in port_number(host)]
         errors += one_of(port, "protocol", PROTOCOLS, place)
     return errors
+
+
+def _validate_host_ports(containers: list[Object], at: str) -> Errors:
+    """On the node's network a container's port is the node's."""
+    return [
+        wrong(f"{at}[{index}].ports[{place}].hostPort", port["hostPort"], _SAME_PORT)
+        for index, container in enumerate(containers)
+        for place, port in enumerate(container.get("ports") or ())
+        if port.get("hostPort") and port["hostPort"] != port.get("containerPort")
+    ]
 
 
 def _validate_environment(container: Object, at: str) -> Errors:

@@ -12,7 +12,7 @@ from kymatui.sandbox.schemas.kinds.metadata import (
     validate_metadata_update,
 )
 from kymatui.sandbox.schemas.kinds.names import dns_label, dns_subdomain, path_segment
-from kymatui.sandbox.schemas.kinds.podrules import validate_pod_spec
+from kymatui.sandbox.schemas.kinds.podrules import validate_pod
 from kymatui.sandbox.schemas.kinds.podupdates import validate_pod_update
 from kymatui.sandbox.schemas.nodes import Object
 
@@ -41,7 +41,7 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("", "ConfigMap"): configrules.validate_config_map,
     ("", "Secret"): configrules.validate_secret,
     ("", "Service"): configrules.validate_service,
-    ("", "Pod"): lambda obj: validate_pod_spec(obj["spec"], "spec"),
+    ("", "Pod"): validate_pod,
     ("", "PersistentVolumeClaim"): clusterrules.validate_claim,
     ("", "Event"): clusterrules.validate_event,
     ("apps", "Deployment"): workloadrules.validate_deployment,
@@ -82,6 +82,8 @@ _UPDATE: dict[Kind, Callable[[Object, Object], Errors]] = {
     ("storage.k8s.io", "StorageClass"): clusterrules.validate_storage_class_update,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): definitionrules.validate_definition_update,
 }
+_RULES_FIRST = frozenset({("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "DaemonSet")})
+"""Kinds whose unchangeable fields are looked at last."""
 _ONLY_UPDATE_RULES = frozenset({("", "PersistentVolumeClaim"), ("", "Pod"), ("batch", "Job"), ("", "Event")})
 
 
@@ -99,13 +101,11 @@ def validate_update(group: str, kind: str, new: Object, old: Object, subresource
     errors = validate_metadata_update(new, old)
     if subresource:
         return errors
-    change = _UPDATE.get(known)
-    if change is not None:
-        errors += change(new, old)
-    rules = _CREATE.get(known)
-    if rules is not None and known not in _ONLY_UPDATE_RULES:
-        errors += rules(new)
-    return errors
+    rules = _CREATE.get(known) if known not in _ONLY_UPDATE_RULES else None
+    changes = _UPDATE.get(known)
+    found = changes(new, old) if changes is not None else []
+    valid = rules(new) if rules is not None else []
+    return errors + (valid + found if known in _RULES_FIRST else found + valid)
 
 
 def validate_custom_metadata(obj: Object, old: Object | None, *, namespaced: bool) -> Errors:

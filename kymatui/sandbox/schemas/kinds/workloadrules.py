@@ -64,6 +64,13 @@ def _has_bad_terms(spec: Object) -> bool:
     return bool(validate_selector(selector, ""))
 
 
+def _template_unless_bad(kind: str, spec: Object) -> Errors:
+    """The template is not looked at where the selector cannot be read."""
+    if _has_bad_terms(spec):
+        return [wrong("spec.selector", spec.get("selector"), "invalid label selector")]
+    return _template(kind, spec)
+
+
 def _template(kind: str, spec: Object) -> Errors:
     errors = [] if _has_bad_terms(spec) else _matching(spec)
     template: Object = spec.get("template") or {}
@@ -82,9 +89,7 @@ def _template(kind: str, spec: Object) -> Errors:
 def validate_deployment(obj: Object) -> Errors:
     spec: Object = obj["spec"]
     errors = not_negative(spec, "replicas", at="spec") + _selector("Deployment", spec)
-    if _has_bad_terms(spec):
-        errors.append(wrong("spec.selector", spec.get("selector"), "invalid label selector"))
-    errors += _template("Deployment", spec)
+    errors += _template_unless_bad("Deployment", spec)
     errors += _strategy(spec.get("strategy") or {}, "spec.strategy")
     errors += not_negative(spec, "minReadySeconds", "revisionHistoryLimit", at="spec")
     deadline = spec.get("progressDeadlineSeconds")
@@ -139,9 +144,7 @@ def _at_most_all(value: Any, at: str) -> Errors:
 def validate_replica_set(obj: Object) -> Errors:
     spec: Object = obj["spec"]
     errors = not_negative(spec, "replicas", "minReadySeconds", at="spec") + _selector("ReplicaSet", spec)
-    if _has_bad_terms(spec):
-        errors.append(wrong("spec.selector", spec.get("selector"), "invalid label selector"))
-    return errors + _template("ReplicaSet", spec)
+    return errors + _template_unless_bad("ReplicaSet", spec)
 
 
 def validate_stateful_set(obj: Object) -> Errors:
