@@ -149,10 +149,18 @@ class Capabilities(_Struct):
     go_fields = ("KubeVersion", "APIVersions", "HelmVersion")
     _HelmVersion = HelmVersion()
 
-    def __init__(self, kube_version: str = KUBE_VERSION, api_versions: Iterable[str] = ()) -> None:
-        """`api_versions` come on top of DEFAULT_API_VERSIONS. Raises HelmError for what is no version."""
+    def __init__(
+        self,
+        kube_version: str = KUBE_VERSION,
+        api_versions: Iterable[str] = (),
+        served: Iterable[str] | None = None,
+    ) -> None:
+        """`api_versions` come on top of what the cluster serves, or of DEFAULT_API_VERSIONS where none was asked.
+
+        Raises HelmError for what is no version.
+        """
         self._KubeVersion = KubeVersion(kube_version)
-        self._APIVersions = VersionSet([*DEFAULT_API_VERSIONS, *api_versions])
+        self._APIVersions = VersionSet([*(DEFAULT_API_VERSIONS if served is None else served), *api_versions])
 
     @property
     def kube_version(self) -> KubeVersion:

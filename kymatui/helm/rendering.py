@@ -80,6 +80,7 @@ def render(
     revision: int = 1,
     kube_version: str = KUBE_VERSION,
     api_versions: Iterable[str] = (),
+    served: Iterable[str] | None = None,
     include_crds: bool = False,
     sub_notes: bool = False,
     check_schema: bool = True,
@@ -91,12 +92,13 @@ def render(
     values        the user's (see merge_values); they stay as they are. Whole numbers of Python count as JSON's, that
                   is as floats; Int64 stays what it is
     api_versions  come on top of those that Helm knows by itself
+    served        what a cluster serves ("apps/v1", "apps/v1/Deployment"), instead of what Helm knows by itself
     environment   clock, random bytes, `lookup`, and the limits of the rendering
     cache         keeps compiled templates, also in a folder if it has one, so that a new process need not parse them
 
     Raises HelmError, with Helm's words where Helm has them.
     """
-    capabilities = Capabilities(kube_version, api_versions)
+    capabilities = Capabilities(kube_version, api_versions, served)
     root, coalesced = _prepare(chart, values, check_schema)
     _check_kube_version(chart, capabilities)
     release = {

@@ -1,0 +1,190 @@
+"""Charts become bundles: loaded from a path, a URL, a registry or a repository, rendered as helm install would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.engine.bundles import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.engine.ports import Blobs, Object
+from kymatui.engine.sources.addresses import digest_of, shown
+from kymatui.engine.sources.reading import identity, read_objects, unique
+from kymatui.engine.sources.targets import Target
+from kymatui.errors import HelmError
+from kymatui.helm.charts import Chart, load_archive, load_chart
+from kymatui.helm.dependencies import check_dependencies
+from kymatui.helm.language.environment import Environment
+from kymatui.helm.manifests import Hook
+from kymatui.helm.releases import chart_document, join_manifests
+from kymatui.helm.rendering import Rendered, render
+from kymatui.helm.values import merge_values
+
+LONGEST_NAME: Final = 53
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a chart is given: `inline` values, then files, then the lines of Helm's --set flags, later over earlier."""
+
+    inline: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str | Path, ...] = ()
+    set: tuple[str, ...] = ()
+    set_string: tuple[str, ...] = ()
+    set_json: tuple[str, ...] = ()
+    set_literal: tuple[str, ...] = ()
+    set_file: tuple[str, ...] = ()
+
+    def merged(self) -> dict[str, Any]:
+        """One map, as Helm has it. Raises HelmError."""
+        return merge_values(
+            value_files=self.files,
+            set=self.set,
+            set_string=self.set_string,
+            set_json=self.set_json,
+            set_literal=self.set_literal,
+            set_file=self.set_file,
+            base=self.inline,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedChart:
+    """A chart and where it came from."""
+
+    chart: Chart
+    origin: Origin
+
+
+def from_path(path: str | Path) -> LoadedChart:
+    """A chart from a folder or a packed archive. Raises HelmError."""
+    chart = load_chart(path)
+    place = Path(path)
+    digest = digest_of(place.read_bytes()) if place.is_file() else f"sha256:{chart.digest}"
+    return LoadedChart(chart, Origin("helm", str(path), chart.version, digest))
+
+
+def from_archive(data: bytes, address: str) -> LoadedChart:
+    """A packed chart from its bytes; `address` says where they came from. Raises HelmError that names it."""
+    try:
+        chart = load_archive(data)
+    except HelmError as error:
+        raise HelmError(f"{shown(address)}: {error}", hint=error.hint) from error
+    return LoadedChart(chart, Origin("helm", shown(address), chart.version, digest_of(data)))
+
+
+def fetched(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
+    """A chart by `oci://` reference, by URL, or by name in a repository (the newest stable without a version).
+
+    Raises HelmError, and what the port raises.
+    """
+    data = blobs.chart(reference, repository=repository, version=version)
+    return from_archive(data, f"{repository.rstrip('/')}/{reference}" if repository else reference)
+
+
+def located(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
+    """A chart by what a person writes: a path where there is one, else as `fetched`."""
+    if not repository and "://" not in reference and Path(reference).exists():
+        return from_path(reference)
+    return fetched(reference, blobs, repository=repository, version=version)
+
+
+def chart_bundle(
+    loaded: LoadedChart,
+    *,
+    name: str,
+    namespace: str = "default",
+    values: Values | None = None,
+    target: Target | None = None,
+    include_crds: bool = True,
+    environment: Environment | None = None,
+) -> Bundle:
+    """What installing a chart as release `name` consists of.
+
+    include_crds  whether the files below crds/ belong to it (Helm's --skip-crds says no)
+    environment   clock, randomness and limits of the rendering; its `lookup` is the target's
+
+    Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is no object.
+    """
+    _check_installable(loaded.chart, name)
+    given = (values or Values()).merged()
+    rendered = _rendered(loaded.chart, given, name, namespace, target or Target(), environment or Environment())
+    objects, notes = _objects(rendered)
+    chart = loaded.chart
+    return Bundle(
+        name,
+        namespace,
+        loaded.origin,
+        chart.version,
+        objects=objects,
+        crds=tuple(_crds(rendered)) if include_crds else (),
+        hooks=tuple(one for hook in rendered.hooks for one in _hook(hook)),
+        release=ChartRelease(chart_document(rendered.root), given, join_manifests(rendered.manifests), rendered.notes),
+        notes=(*notes, *_warnings(chart)),
+    )
+
+
+def _check_installable(chart: Chart, name: str) -> None:
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise HelmError(
+            f"release name {name!r} is invalid",
+            hint=f"lowercase letters, digits, '-' and '.', at most {LONGEST_NAME} characters",
+        )
+    if chart.metadata.type not in ("", "application"):
+        raise HelmError(f"{chart.metadata.type} charts are not installable: {chart.name}")
+    check_dependencies(chart)
+
+
+def _rendered(
+    chart: Chart, values: Mapping[str, Any], name: str, namespace: str, target: Target, environment: Environment
+) -> Rendered:
+    return render(
+        chart,
+        values,
+        release_name=name,
+        namespace=namespace,
+        is_upgrade=target.installed,
+        revision=target.revision,
+        kube_version=target.kube_version,
+        served=target.served,
+        include_crds=True,
+        environment=_asking(environment, target),
+    )
+
+
+def _asking(environment: Environment, target: Target) -> Environment:
+    if target.lookup is None:
+        return environment
+    return Environment(
+        environment.random,
+        environment.now,
+        target.lookup,
+        environment.resolve,
+        environment.lint,
+        environment.limits,
+        environment.monotonic,
+    )
+
+
+def _objects(rendered: Rendered) -> tuple[tuple[Object, ...], Iterable[str]]:
+    """The objects, and what is to be told of duplicates: helm would fail over them, or apply the last."""
+    read = [one for manifest in rendered.manifests for one in read_objects(manifest.content, manifest.path)]
+    kept = unique(read)
+    first = {id(one) for one in kept}
+    twice = dict.fromkeys(f"{one['kind']} {identity(one)[1]}" for one in read if id(one) not in first)
+    return tuple(kept), [f"The chart renders {one} more than once; the first is used." for one in twice]
+
+
+def _crds(rendered: Rendered) -> list[Object]:
+    return unique(one for file in rendered.crds for one in read_objects(file.content, file.path))
+
+
+def _hook(hook: Hook) -> list[BundleHook]:
+    return [BundleHook(hook, body) for body in read_objects(hook.content, hook.path)]
+
+
+def _warnings(chart: Chart) -> list[str]:
+    return [f"The chart {chart.name} is deprecated."] if chart.metadata.deprecated else []

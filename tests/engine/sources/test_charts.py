@@ -1,0 +1,230 @@
+"""Charts become bundles: where they come from, what they are given, and what belongs to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.engine.bundles import Bundle, Origin
+from kymatui.engine.sources import charts
+from kymatui.engine.sources.charts import Values
+from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.sources.targets import Target
+from kymatui.errors import HelmError, RegistryError
+from kymatui.helm.charts import Chart
+from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from tests.engine.sources.fetching import StoredBlobs
+from tests.engine.sources.packing import tar
+
+META = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n"
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.x.io}\n"
+
+
+def bundle(files: dict[str, str], *, name: str = "r", **more: Any) -> Bundle:
+    chart = Chart.from_files({"Chart.yaml": META, **files})
+    loaded = charts.LoadedChart(chart, Origin("helm", "here", chart.version))
+    return charts.chart_bundle(loaded, name=name, **more)
+
+
+def data_of(template: str, **more: Any) -> dict[str, str]:
+    return dict(bundle({"templates/a.yaml": MAP + template}, **more).objects[0]["data"])
+
+
+def test_a_chart_with_all_its_parts() -> None:
+    hook = 'metadata: {name: h, annotations: {"helm.sh/hook": "pre-install,post-upgrade", "helm.sh/hook-weight": "5"}}'
+    made = bundle(
+        {
+            "templates/a.yaml": MAP + "  ns: {{ .Release.Namespace }}\n",
+            "templates/h.yaml": f"apiVersion: v1\nkind: Secret\n{hook}\n",
+            "templates/NOTES.txt": "Thank you for {{ .Chart.Name }}.",
+            "crds/a.yaml": CRD + "---\n" + CRD.replace("as.x.io", "bs.x.io"),
+            "values.yaml": "a: 1\n",
+        },
+        namespace="shop",
+    )
+    assert (made.name, made.namespace, made.version) == ("r", "shop", "1.2.3")
+    assert [one["kind"] for one in made.objects] == ["ConfigMap"]
+    assert made.objects[0]["data"] == {"ns": "shop"}
+    assert [one["metadata"]["name"] for one in made.crds] == ["as.x.io", "bs.x.io"]
+    [found] = made.hooks
+    assert (found.hook.events, found.hook.weight, found.body["kind"]) == (("pre-install", "post-upgrade"), 5, "Secret")
+    assert made.release is not None
+    assert made.release.notes == "Thank you for web."
+    assert made.release.manifest.startswith("---\n# Source: web/templates/a.yaml\napiVersion: v1\n")
+    assert "helm.sh/hook" not in made.release.manifest
+
+
+def test_definitions_can_be_left_out() -> None:
+    assert bundle({"crds/a.yaml": CRD}, include_crds=False).crds == ()
+
+
+def test_the_release_can_be_kept_in_a_secret_and_read_back() -> None:
+    made = bundle({"templates/a.yaml": MAP + "  x: y\n", "values.yaml": "big: 12345678\n"}, values=Values(set=("n=1",)))
+    assert made.release is not None
+    kept = Release(
+        made.name,
+        made.namespace,
+        1,
+        Status.DEPLOYED,
+        chart=made.release.chart,
+        config=made.release.config,
+        manifest=made.release.manifest,
+    )
+    read = from_secret(to_secret(kept))
+    assert read.config == {"n": 1}
+    assert read.chart["values"] == {"big": 12345678}
+    assert read.chart["metadata"] == {"name": "web", "version": "1.2.3", "apiVersion": "v2"}
+    assert [one["name"] for one in read.chart["templates"]] == ["templates/a.yaml"]
+
+
+def test_later_values_go_over_earlier_ones(tmp_path: Path) -> None:
+    first, second, text = tmp_path / "1.yaml", tmp_path / "2.yaml", tmp_path / "t.txt"
+    first.write_text("a: file1\nb: file1\nc: file1\n")
+    second.write_text("b: file2\nc: file2\n")
+    text.write_text("from a file")
+    values = Values(
+        inline={"a": "inline", "z": {"kept": True}, "list": ["x", "y"]},
+        files=(first, second),
+        set=("c=flag", "list[1]=z"),
+        set_string=("n=5",),
+        set_json=('j={"k":[1]}',),
+        set_literal=("l=a,b",),
+        set_file=(f"t={text}",),
+    )
+    assert values.merged() == {
+        "a": "file1",
+        "b": "file2",
+        "c": "flag",
+        "z": {"kept": True},
+        "list": ["x", "z"],
+        "n": "5",
+        "j": {"k": [1]},
+        "l": "a,b",
+        "t": "from a file",
+    }
+    assert values.inline["list"] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("template", "target", "expected"),
+    [
+        ("  v: {{ .Capabilities.KubeVersion.Version }}", Target("v1.30.7"), "v1.30.7"),
+        ('  v: "{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}{{ .Release.Revision }}"', Target(), "falsetrue1"),
+        (
+            '  v: "{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}{{ .Release.Revision }}"',
+            Target(installed=True, revision=4),
+            "truefalse4",
+        ),
+        ('  v: "{{ .Capabilities.APIVersions.Has "x.io/v1/A" }}"', Target(served=("x.io/v1/A",)), "true"),
+        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', Target(served=("x.io/v1/A",)), "false"),
+        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', Target(), "true"),
+        (
+            '  v: {{ (lookup "v1" "Secret" "ns" "s").data.k }}',
+            Target(lookup=lambda *words: {"data": {"k": "-".join(words)}}),
+            "v1-Secret-ns-s",
+        ),
+        ('  v: "{{ lookup "v1" "Secret" "ns" "s" | len }}"', Target(), "0"),
+    ],
+)
+def test_a_chart_sees_the_cluster_that_it_is_for(template: str, target: Target, expected: str) -> None:
+    assert data_of(template + "\n", target=target) == {"v": expected}
+
+
+def test_a_lookup_that_fails_ends_the_rendering() -> None:
+    def lookup(*words: str) -> dict[str, Any]:
+        raise RegistryError("no way")
+
+    with pytest.raises((RegistryError, HelmError), match="no way"):
+        data_of('  v: {{ lookup "v1" "Secret" "ns" "s" | len }}\n', target=Target(lookup=lookup))
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"Chart.yaml": META + "type: library\n"}, "library charts are not installable: web"),
+        (
+            {"Chart.yaml": META + "dependencies: [{name: db, version: 1.x, repository: ''}]\n"},
+            "missing in charts/ directory: db",
+        ),
+        ({"Chart.yaml": META + "kubeVersion: '>=1.99'\n"}, "incompatible with Kubernetes"),
+        ({"templates/a.yaml": "a: {{ .Values.x.y.z }}\n"}, r"web/templates/a\.yaml:1:\d+"),
+        ({"templates/a.yaml": "a: b\n\tc: d\n"}, r"YAML parse error on web/templates/a\.yaml: .*line 2"),
+        ({"templates/a.yaml": "apiVersion: v1\nkind: Pod\n"}, r"web/templates/a\.yaml: document 1, line 1: this Pod"),
+        ({"values.schema.json": '{"required": ["x"]}'}, "missing property 'x'"),
+    ],
+)
+def test_what_cannot_be_installed_is_refused_in_words(files: dict[str, str], words: str) -> None:
+    with pytest.raises((HelmError, SourceError), match=words):
+        bundle(files)
+
+
+@pytest.mark.parametrize("name", ["", "A", "a_b", "-a", "a" * 54])
+def test_names_of_releases_are_helms(name: str) -> None:
+    with pytest.raises(HelmError, match="release name"):
+        bundle({}, name=name)
+
+
+def test_an_object_that_is_rendered_twice_is_told() -> None:
+    made = bundle({"templates/a.yaml": MAP + "  a: b\n", "templates/b.yaml": MAP + "  a: c\n"})
+    assert [one["data"]["a"] for one in made.objects] == ["b"]
+    assert made.notes == ("The chart renders ConfigMap r more than once; the first is used.",)
+
+
+def test_a_deprecated_chart_says_so() -> None:
+    assert bundle({"Chart.yaml": META + "deprecated: true\n"}).notes == ("The chart web is deprecated.",)
+
+
+def test_objects_come_in_helms_order_of_installation() -> None:
+    made = bundle(
+        {
+            "templates/a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n",
+            "templates/b.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",
+            "templates/c.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n",
+        }
+    )
+    assert [one["kind"] for one in made.objects] == ["Namespace", "ServiceAccount", "Deployment"]
+
+
+ARCHIVE = tar({"web/Chart.yaml": META, "web/templates/a.yaml": MAP + "  a: b\n"}, packed=True)
+
+
+@pytest.mark.parametrize(
+    ("reference", "repository", "address"),
+    [
+        ("https://u:p@x.io/web-1.2.3.tgz?k=1", "", "https://x.io/web-1.2.3.tgz"),
+        ("oci://reg.io/charts/web", "", "oci://reg.io/charts/web"),
+        ("web", "https://u:p@x.io/charts/", "https://x.io/charts/web"),
+    ],
+)
+def test_charts_from_elsewhere_come_through_the_port(reference: str, repository: str, address: str) -> None:
+    blobs = StoredBlobs(charts={reference: ARCHIVE})
+    loaded = charts.located(reference, blobs, repository=repository, version="1.2.3")
+    assert blobs.asked == [("chart", reference, repository, "1.2.3")]
+    assert (loaded.origin.address, loaded.origin.version) == (address, "1.2.3")
+    assert loaded.origin.digest.startswith("sha256:")
+
+
+def test_a_path_is_preferred_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "web.tgz").write_bytes(ARCHIVE)
+    loaded = charts.located(str(tmp_path / "web.tgz"), StoredBlobs())
+    assert loaded.origin == charts.from_archive(ARCHIVE, str(tmp_path / "web.tgz")).origin
+    (tmp_path / "web" / "templates").mkdir(parents=True)
+    (tmp_path / "web" / "Chart.yaml").write_text(META)
+    assert charts.located(str(tmp_path / "web"), StoredBlobs()).chart.name == "web"
+
+
+def test_an_archive_that_is_damaged_is_named() -> None:
+    with pytest.raises(HelmError, match=r"https://x\.io/web\.tgz: "):
+        charts.from_archive(ARCHIVE[:-20], "https://x.io/web.tgz")
+
+
+def test_real_charts_become_bundles(shared: Path) -> None:
+    for name in ("bitnami-multus-cni", "helm-stackdriver-exporter", "istio-ztunnel"):
+        loaded = charts.from_path(shared / "helm" / "charts" / f"{name}.tgz")
+        made = charts.chart_bundle(loaded, name="r", namespace="shop")
+        assert made.objects
+        assert made.release is not None
+        assert made.release.manifest.count("# Source: ") >= len(made.objects)
