@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from kymatui.errors import HelmError
+from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.structs import decode_yaml, string_map, struct, text
 from kymatui.helm.yaml import YamlError
@@ -116,7 +117,7 @@ HOOK_EVENTS: Final = {
 
 GO_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _SPACE: Final = "\t\n\f\r "
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}\Z", re.ASCII)
+_WHOLE: Final = deferred(r"[+-]?[0-9]{1,19}\Z", re.ASCII)
 
 
 class ManifestError(HelmError):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.structs import anything, boolean, decode_yaml, mismatch, sequence, string_map, struct, text
 
 V1: Final = "v1"
-_ALIAS: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")
 _SPACES: Final = frozenset("\t\n\v\f\r \x85\xa0")
 
 

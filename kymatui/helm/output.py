@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable, Sequence
 
 from kymatui.errors import HelmError
+from kymatui.helm.deferring import deferred
 from kymatui.helm.manifests import split_manifests
 from kymatui.helm.rendering import Rendered
 
-_SOURCE = re.compile(r"# Source: [^/]+/(.+)")
+_SOURCE = deferred(r"# Source: [^/]+/(.+)")
 Part = tuple[str, str]
 """A path of the chart and the text that comes from it."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Final
 
+from kymatui.helm.deferring import deferred
 from kymatui.helm.functions.declaring import hold_value
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import BYTES, Int64, go_type, wrap_integer
 
-_DECIMAL: Final = re.compile(r"([-+]?[0-9]*)(\.[0-9]*)?")
+_DECIMAL: Final = deferred(r"([-+]?[0-9]*)(\.[0-9]*)?")
 _SMALLEST: Final = -(1 << 63)
 
 

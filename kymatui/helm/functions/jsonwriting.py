@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, Final
 
+from kymatui.helm.deferring import deferred
 from kymatui.helm.functions.declaring import TEXT_LIMIT
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.floats import format_float
@@ -17,8 +18,8 @@ from kymatui.helm.yaml.ordering import Fields
 
 _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
-_ESCAPED: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029\udc80-\udcff]')
-_ESCAPED_FOR_HTML: Final = re.compile('["\\\\\x00-\x1f<>&\u2028\u2029\udc80-\udcff]')
+_ESCAPED: Final = deferred('["\\\\\x00-\x1f\u2028\u2029\udc80-\udcff]')
+_ESCAPED_FOR_HTML: Final = deferred('["\\\\\x00-\x1f<>&\u2028\u2029\udc80-\udcff]')
 
 
 class JsonError(ValueError):

@@ -5,11 +5,11 @@ Where google-re2 has no wheel, `patterns` translates what Python's `re` means th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
+from kymatui.helm.deferring import deferred
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
 from kymatui.helm.functions.patterns import RegexpError, check_pattern, compile_translated
 from kymatui.helm.functions.strings import STRINGS, string_list
@@ -23,8 +23,8 @@ except ImportError:  # no wheel for this machine
     re2 = None
 
 _LONGEST_PATTERN: Final = 20_000
-_META: Final = re.compile(r"([\\.+*?()|\[\]{}^$])")
-_REFERENCE: Final = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_META: Final = deferred(r"([\\.+*?()|\[\]{}^$])")
+_REFERENCE: Final = deferred(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
 
 class Match(Protocol):

@@ -7,6 +7,8 @@ import re
 import struct
 from typing import Final
 
+from kymatui.helm.deferring import deferred
+
 INVALID_SYNTAX: Final = "invalid syntax"
 OUT_OF_RANGE: Final = "value out of range"
 
@@ -107,9 +109,9 @@ def _rounded(bits: int, exponent: int, precision: int) -> tuple[int, int]:
     return (bits >> 1, exponent + 1) if bits >> 53 else (bits, exponent)
 
 
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9_]+\.?[0-9_]*|\.[0-9_]+)(?:[eE][+-]?[0-9_]+)?\Z")
-_HEX: Final = re.compile(r"([+-]?)0[xX]([0-9a-fA-F_]*)\.?([0-9a-fA-F_]*)[pP]([+-]?[0-9_]+)\Z")
-_SPECIAL: Final = re.compile(r"[+-]?(?:inf|infinity)\Z|nan\Z", re.IGNORECASE)
+_DECIMAL: Final = deferred(r"[+-]?(?:[0-9_]+\.?[0-9_]*|\.[0-9_]+)(?:[eE][+-]?[0-9_]+)?\Z")
+_HEX: Final = deferred(r"([+-]?)0[xX]([0-9a-fA-F_]*)\.?([0-9a-fA-F_]*)[pP]([+-]?[0-9_]+)\Z")
+_SPECIAL: Final = deferred(r"[+-]?(?:inf|infinity)\Z|nan\Z", re.IGNORECASE)
 
 
 def underscores_ok(text: str) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.types import Object, Uint64
 
 SEGMENT_LIMIT: Final = 1 << 64
 
-_LOOSE: Final = re.compile(
+_LOOSE: Final = deferred(
     r"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(?:-([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(?:\+([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?"
 )
-_IDENTIFIER: Final = re.compile(r"[0-9A-Za-z-]+")
+_IDENTIFIER: Final = deferred(r"[0-9A-Za-z-]+")
 
 
 class SemverError(HelmError):

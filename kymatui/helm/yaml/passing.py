@@ -5,17 +5,17 @@ sigs.k8s.io/yaml writes JSON, reads that as YAML 1.1 and writes what it read. Mo
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from kymatui.helm.deferring import deferred
 from kymatui.helm.yaml.errors import YamlError
 
-_TOUCHED: Final = re.compile("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
-_REFUSED: Final = re.compile("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
-_BROKEN: Final = re.compile("[\ud800-\udfff]")
-_FOLDED: Final = re.compile(" *\x85(?: *\x85)* *")
-_DOCUMENT_MARK: Final = re.compile("\x85(?:---|\\.\\.\\.)[ \x85]")
-_ESCAPED: Final = re.compile('[\x00-\x1f<>&\u2028\u2029"\\\\]')
+_TOUCHED: Final = deferred("[\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_REFUSED: Final = deferred("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_BROKEN: Final = deferred("[\ud800-\udfff]")
+_FOLDED: Final = deferred(" *\x85(?: *\x85)* *")
+_DOCUMENT_MARK: Final = deferred("\x85(?:---|\\.\\.\\.)[ \x85]")
+_ESCAPED: Final = deferred('[\x00-\x1f<>&\u2028\u2029"\\\\]')
 _SIMPLE_KEY: Final = 1024
 _SHORT: Final = frozenset('\b\f\n\r\t"\\')
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from kymatui.helm.deferring import deferred
+
 Scalar = str | int | float | bool | None
 
 STR: Final = "tag:yaml.org,2002:str"
@@ -48,14 +50,12 @@ WORDS_V2: Final = {**_WORDS, **_OLD_WORDS}
 WORDS_V3: Final = _WORDS
 OLD_BOOLEANS: Final = frozenset(_OLD_WORDS)
 
-_INTEGER = re.compile(
-    r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]+)|(0|[1-9][0-9]*))\Z", re.ASCII
-)
-_STYLED_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
-_DOTTED_FLOAT = re.compile(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?\Z", re.ASCII)
-_SIXTY = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z", re.ASCII)
+_INTEGER = deferred(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]+)|(0|[1-9][0-9]*))\Z", re.ASCII)
+_STYLED_FLOAT = deferred(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
+_DOTTED_FLOAT = deferred(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?\Z", re.ASCII)
+_SIXTY = deferred(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z", re.ASCII)
 _BASES: Final = (16, 2, 8, 8, 10)
-_DATE = re.compile(
+_DATE = deferred(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[+-](\d\d):(\d\d)))"
     r"|(?: +(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?))?\Z",

@@ -12,24 +12,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from kymatui.helm.deferring import deferred
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
 
 # Written as what they match: the same classes written as what they do not match take ten times as long to compile.
-_SPECIAL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe-\U0010ffff]")
-_BREAK: Final = re.compile("[\n\u2028\u2029]")
-_SPACE_BREAK: Final = re.compile(" [\n\u2028\u2029]")
-_BREAK_SPACE: Final = re.compile("[\n\u2028\u2029] ")
-_INDICATED: Final = re.compile(
+_SPECIAL: Final = deferred("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe-\U0010ffff]")
+_BREAK: Final = deferred("[\n\u2028\u2029]")
+_SPACE_BREAK: Final = deferred(" [\n\u2028\u2029]")
+_BREAK_SPACE: Final = deferred("[\n\u2028\u2029] ")
+_INDICATED: Final = deferred(
     r"[#,\[\]{}&*!|>'\"%@`]|[?:-](?:[ \t]|\Z)|---|\.\.\."  # at the start
     r"|.*?(?::(?:[ \t]|\Z)|[ \t\r\n\u0085\u2028\u2029]\#)",  # further on
     re.DOTALL,
 )
-_EASY: Final = re.compile(r"[A-Za-z/_][A-Za-z0-9/_.=+-]*\Z", re.ASCII)
-_SINGLE_SPACE: Final = re.compile("(?<! ) (?! )")
-_SPACES: Final = re.compile("( +)")
-_LINE: Final = re.compile("([^\n\u2028\u2029]*)([\n\u2028\u2029]|\\Z)")
-_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe-\U0010ffff]')
-_ANY: Final = re.compile(".", re.DOTALL)
+_EASY: Final = deferred(r"[A-Za-z/_][A-Za-z0-9/_.=+-]*\Z", re.ASCII)
+_SINGLE_SPACE: Final = deferred("(?<! ) (?! )")
+_SPACES: Final = deferred("( +)")
+_LINE: Final = deferred("([^\n\u2028\u2029]*)([\n\u2028\u2029]|\\Z)")
+_ESCAPED: Final = deferred('[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe-\U0010ffff]')
+_ANY: Final = deferred(".", re.DOTALL)
 _SHORT_ESCAPES: Final = {
     "\0": "\\0",
     "\a": "\\a",
@@ -109,7 +110,7 @@ def is_multiline(text: str) -> bool:
     return _MULTILINE.search(text) is not None
 
 
-_MULTILINE: Final = re.compile("[\r\n\x85\u2028\u2029]")
+_MULTILINE: Final = deferred("[\r\n\x85\u2028\u2029]")
 
 
 def write_scalar(text: str, dialect: Dialect, indent: int, column: int, width: int) -> str:
