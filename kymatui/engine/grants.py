@@ -1,0 +1,80 @@
+"""What a module may do once it is installed: the roles that it brings or binds, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.engine.ports import Object
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_POWERS: Final = frozenset({"escalate", "bind", "impersonate"})
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One binding: `role` ("ClusterRole manager"), to whom, in which namespace ("" for the whole cluster).
+
+    `rules` are the role's as RBAC has them; none where the role is not the bundle's. `warnings` say in words what of
+    it is far-reaching.
+    """
+
+    role: str
+    subjects: tuple[str, ...]
+    namespace: str = ""
+    rules: tuple[Mapping[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def cluster_wide(self) -> bool:
+        return not self.namespace
+
+
+def grants(objects: Iterable[Object]) -> tuple[Grant, ...]:
+    """What the bindings among the objects grant, cluster-wide ones first."""
+    rbac = [body for body in objects if str(body.get("apiVersion") or "").startswith(f"{_RBAC}/")]
+    roles = {
+        _role_key(body): tuple(body.get("rules") or ()) for body in rbac if body["kind"] in ("Role", "ClusterRole")
+    }
+    found = [_grant(body, roles) for body in rbac if body["kind"] in ("RoleBinding", "ClusterRoleBinding")]
+    return tuple(sorted(found, key=lambda grant: (not grant.cluster_wide, grant.role, grant.namespace)))
+
+
+def _role_key(body: Object) -> tuple[str, str, str]:
+    metadata = body["metadata"]
+    namespace = metadata.get("namespace", "") if body["kind"] == "Role" else ""
+    return body["kind"], namespace, metadata["name"]
+
+
+def _grant(binding: Object, roles: Mapping[tuple[str, str, str], tuple[Mapping[str, Any], ...]]) -> Grant:
+    wide = binding["kind"] == "ClusterRoleBinding"
+    namespace = "" if wide else str(binding["metadata"].get("namespace") or "")
+    ref: Mapping[str, Any] = binding.get("roleRef") or {}
+    kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
+    rules = roles.get((kind, namespace if kind == "Role" else "", name), ())
+    subjects = tuple(_subject(one) for one in binding.get("subjects") or ())
+    return Grant(f"{kind} {name}", subjects, namespace, rules, tuple(_warnings(kind, name, rules)))
+
+
+def _subject(subject: Mapping[str, Any]) -> str:
+    namespace = f"{subject['namespace']}/" if subject.get("namespace") else ""
+    return f"{subject.get('kind', '')} {namespace}{subject.get('name', '')}"
+
+
+def _warnings(kind: str, name: str, rules: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    if kind == "ClusterRole" and name == "cluster-admin":
+        yield "everything: it is the role cluster-admin"
+    for rule in rules:
+        verbs, resources = set(rule.get("verbs") or ()), set(rule.get("resources") or ())
+        groups = set(rule.get("apiGroups") or ())
+        if "*" in verbs and "*" in resources:
+            yield f"everything in {'all groups' if '*' in groups else ', '.join(sorted(groups)) or 'the core group'}"
+            continue
+        if powers := sorted(verbs & _POWERS):
+            yield f"{', '.join(powers)} on {', '.join(sorted(resources))}: it can give itself more rights"
+        if resources & {"secrets", "*"} and groups & {"", "*"} and verbs & {"get", "list", "watch", "*"}:
+            names = rule.get("resourceNames") or ()
+            yield f"reads Secrets{' named ' + ', '.join(names) if names else ''}"
+        if resources & {"pods/exec", "pods/attach"}:
+            yield "runs commands in pods"

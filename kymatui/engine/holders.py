@@ -1,0 +1,98 @@
+"""Whose an object is: the marks that kymatui sets on what it installs, and those that others set on theirs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from kymatui.domain.objects import LABEL_MANAGED_BY
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.ports import Object
+
+LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
+LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
+LABEL_HELM: Final = "app.kubernetes.io/managed-by"
+ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
+ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
+LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
+HELM_MANAGER: Final = "helm"
+_OWNED_BY: Final = "operator.kyma-project.io/owned-by"
+
+
+class HolderKind(StrEnum):
+    """Who installs things, and says so on them."""
+
+    HELM = "Helm release"
+    APPLYSET = "set"
+    LIFECYCLE_MANAGER = "lifecycle-manager"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """`name` is "namespace/release" of Helm, the id of a set, or a Manifest."""
+
+    kind: HolderKind
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.name}".strip()
+
+
+def applyset_id(name: str, namespace: str, kind: str = "ConfigMap", group: str = "") -> str:
+    """The id of a set by its parent object, as kubectl computes it."""
+    digest = hashlib.sha256(f"{name}.{namespace}.{kind}.{group}".encode()).digest()
+    return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
+
+
+def inventory_name(name: str) -> str:
+    """The name of the object that lists what is installed under a name."""
+    return f"kymatui.{name}"
+
+
+def own_holder(bundle: Bundle) -> Holder:
+    """What the marks of a bundle's own objects say."""
+    if bundle.release is not None:
+        return Holder(HolderKind.HELM, f"{bundle.namespace}/{bundle.name}")
+    return Holder(HolderKind.APPLYSET, applyset_id(inventory_name(bundle.name), bundle.namespace))
+
+
+def mark(body: Object, bundle: Bundle) -> Object:
+    """The object with the marks of its bundle: Helm's for a chart, the set's for everything else."""
+    metadata = dict(body.get("metadata") or {})
+    labels = {**(metadata.get("labels") or {}), **bundle.labels}
+    if bundle.release is not None:
+        labels[LABEL_HELM] = "Helm"
+        metadata["annotations"] = {
+            **(metadata.get("annotations") or {}),
+            ANNOTATION_RELEASE: bundle.name,
+            ANNOTATION_RELEASE_NAMESPACE: bundle.namespace,
+        }
+    else:
+        labels[LABEL_PART_OF] = own_holder(bundle).name
+    return {**body, "metadata": {**metadata, "labels": labels}}
+
+
+def holder(live: Mapping[str, Any]) -> Holder | None:
+    """Who says on an object that it is his; None where nobody does."""
+    metadata: Mapping[str, Any] = live.get("metadata") or {}
+    labels: Mapping[str, Any] = metadata.get("labels") or {}
+    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    if labels.get(LABEL_MANAGED_BY) == "kyma" or annotations.get(_OWNED_BY):
+        return Holder(HolderKind.LIFECYCLE_MANAGER, str(annotations.get(_OWNED_BY) or ""))
+    if LIFECYCLE_APPLIER in field_managers(live):
+        return Holder(HolderKind.LIFECYCLE_MANAGER)
+    if annotations.get(ANNOTATION_RELEASE):
+        namespace = annotations.get(ANNOTATION_RELEASE_NAMESPACE) or "default"
+        return Holder(HolderKind.HELM, f"{namespace}/{annotations[ANNOTATION_RELEASE]}")
+    if labels.get(LABEL_PART_OF):
+        return Holder(HolderKind.APPLYSET, str(labels[LABEL_PART_OF]))
+    return None
+
+
+def field_managers(live: Mapping[str, Any]) -> frozenset[str]:
+    entries = (live.get("metadata") or {}).get("managedFields") or ()
+    return frozenset(str(entry.get("manager") or "") for entry in entries)
