@@ -55,14 +55,19 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     chosen = by_name(_command_word(words))
-    screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
-    module = chosen.load() if chosen else screen
     add_cluster_options(parser, default=None)
-    screen.configure(parser)
+    commands = COMMANDS
+    if chosen is not None and words[0] == chosen.name:
+        commands = (chosen,)  # nothing stands before it: the screen's options and the other commands need not be known
+        module = chosen.load()
+    else:
+        screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
+        screen.configure(parser)
+        module = chosen.load() if chosen else screen
     parser.set_defaults(command_module=module)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    for command in COMMANDS:
-        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog)
+    for command in commands:
+        sub = subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
         if command is chosen:
             module.configure(sub)
     return parser
