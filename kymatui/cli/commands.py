@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 
 class CommandModule(Protocol):
-    """What a module under `kymatui.cli` offers."""
+    """What a module under `kymatui.cli` offers, or an object in one."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, args: argparse.Namespace) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One word after `kymatui`."""
+class Command(NamedTuple):
+    """One word after `kymatui`; `module` is a module's name, or `module:object` where one module has several."""
 
     name: str
     help: str
     module: str
 
     def load(self) -> CommandModule:
-        return cast(CommandModule, importlib.import_module(self.module))
+        name, _, attribute = self.module.partition(":")
+        found = importlib.import_module(name)
+        return cast(CommandModule, getattr(found, attribute) if attribute else found)
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -38,6 +38,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("module", "print everything that is known of one module", "kymatui.cli.module"),
     Command("checks", "print how a module's state comes about, rule by rule", "kymatui.cli.checks"),
     Command("drift", "print the modules that are not at the version they should be", "kymatui.cli.drift"),
+    Command("enable", "ask the Kyma for a module", "kymatui.cli.toggling:ENABLE"),
+    Command("disable", "take a module out of the Kyma, which uninstalls it", "kymatui.cli.toggling:DISABLE"),
+    Command("channel", "move a module to another channel", "kymatui.cli.toggling:CHANNEL"),
+    Command("manage", "let lifecycle-manager take charge of a module", "kymatui.cli.toggling:MANAGE"),
+    Command("unmanage", "make lifecycle-manager let go of a module", "kymatui.cli.toggling:UNMANAGE"),
+    Command("policy", "say what becomes of a module's default resource", "kymatui.cli.toggling:POLICY"),
     Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),
     Command("config", "show, check and locate the configuration file", "kymatui.cli.config"),
     Command("sandbox", "serve the embedded cluster and registry for other tools", "kymatui.cli.sandbox"),

@@ -14,7 +14,6 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kymatui.errors import HelmError
@@ -42,13 +41,15 @@ class ChartFile(NamedTuple):
     data: bytes
 
 
-@dataclass(slots=True)
 class Budget:
     """What one chart with all that is packed within it may take."""
 
-    remaining: int = MAX_CHART
-    entries: int = MAX_ENTRIES
-    depth: int = 16
+    __slots__ = ("depth", "entries", "remaining")
+
+    def __init__(self) -> None:
+        self.remaining = MAX_CHART
+        self.entries = MAX_ENTRIES
+        self.depth = 16
 
     def take(self, size: int) -> None:
         self.remaining -= size

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.globbing import PatternError, match_path
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A line: whether it is turned around (`!`), for directories only (`/` at its end), and where it matches."""
 
     pattern: str

@@ -8,8 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kymatui.errors import HelmError
 from kymatui.helm.deferring import deferred
@@ -128,8 +127,7 @@ class ManifestError(HelmError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The beginning of a manifest: what Helm reads of it."""
 
     api_version: str = ""
@@ -138,8 +136,7 @@ class Head:
     annotations: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """A document to install: the template that it comes from, its kind ("" where it has none) and its text."""
 
     path: str
@@ -148,8 +145,7 @@ class Manifest:
     head: Head
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(NamedTuple):
     """A document that Helm runs at events of a release ("pre-install", …), by weight, then kind, then name.
 
     delete_policies: "before-hook-creation", "hook-succeeded", "hook-failed", or whatever the chart says.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.deferring import deferred
@@ -18,58 +17,87 @@ _ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")
 _SPACES: Final = frozenset("\t\n\v\f\r \x85\xa0")
 
 
-@dataclass(slots=True)
 class Maintainer:
-    name: str = ""
-    email: str = ""
-    url: str = ""
+    """An entry of `maintainers`."""
+
+    __slots__ = ("email", "name", "url")
+
+    def __init__(self, name: str = "", email: str = "", url: str = "") -> None:
+        self.name = name
+        self.email = email
+        self.url = url
 
 
-@dataclass(slots=True)
 class Dependency:
     """An entry of `dependencies`: which chart, which versions, and when it is in."""
 
-    name: str = ""
-    version: str = ""
-    repository: str = ""
-    condition: str = ""
-    tags: list[str] = field(default_factory=list)
-    enabled: bool = False
-    import_values: list[Any] = field(default_factory=list)
-    alias: str = ""
+    __slots__ = ("alias", "condition", "enabled", "import_values", "name", "repository", "tags", "version")
+
+    def __init__(
+        self,
+        name: str = "",
+        version: str = "",
+        repository: str = "",
+        condition: str = "",
+        tags: Iterable[str] = (),
+        enabled: bool = False,
+        import_values: Iterable[Any] = (),
+        alias: str = "",
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.repository = repository
+        self.condition = condition
+        self.tags = list(tags)
+        self.enabled = enabled
+        self.import_values = list(import_values)
+        self.alias = alias
 
 
-@dataclass(slots=True)
 class Metadata:
     """Chart.yaml; the dependencies of a v1 chart come from requirements.yaml. None: no `dependencies` at all."""
 
-    name: str = ""
-    home: str = ""
-    sources: list[str] = field(default_factory=list)
-    version: str = ""
-    description: str = ""
-    keywords: list[str] = field(default_factory=list)
-    maintainers: list[Maintainer] = field(default_factory=list)
-    icon: str = ""
-    api_version: str = ""
-    condition: str = ""
-    tags: str = ""
-    app_version: str = ""
-    deprecated: bool = False
-    annotations: dict[str, str] | None = None
-    kube_version: str = ""
-    dependencies: list[Dependency] | None = None
-    type: str = ""
+    __slots__ = (
+        "annotations",
+        "api_version",
+        "app_version",
+        "condition",
+        "dependencies",
+        "deprecated",
+        "description",
+        "home",
+        "icon",
+        "keywords",
+        "kube_version",
+        "maintainers",
+        "name",
+        "sources",
+        "tags",
+        "type",
+        "version",
+    )
+
+    def __init__(self) -> None:
+        self.api_version = self.name = self.version = self.type = ""
+        self.app_version = self.kube_version = ""
+        self.description = self.home = self.icon = ""
+        self.condition = self.tags = ""
+        self.deprecated = False
+        self.sources: list[str] = []
+        self.keywords: list[str] = []
+        self.maintainers: list[Maintainer] = []
+        self.annotations: dict[str, str] | None = None
+        self.dependencies: list[Dependency] | None = None
 
     def copy(self) -> Metadata:
         """A copy whose dependencies can be changed."""
-        if self.dependencies is None:
-            return replace(self)
-        return replace(self, dependencies=[copy(one) for one in self.dependencies])
+        made = copy(self)
+        if self.dependencies is not None:
+            made.dependencies = [copy(one) for one in self.dependencies]
+        return made
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(NamedTuple):
     """Chart.lock or requirements.lock: when it was made, of which requirements (a digest), and the versions chosen."""
 
     generated: str

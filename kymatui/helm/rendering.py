@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.capabilities import KUBE_VERSION, Capabilities
@@ -25,16 +24,14 @@ NOTES: Final = "NOTES.txt"
 _KEPT_WITH_CHART: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CrdFile:
+class CrdFile(NamedTuple):
     """A file below crds/: its path in what is rendered, and its text, which is no template."""
 
     path: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """What a chart renders to.
 
     files      {path of the template: text}, NOTES.txt and empty files included, partials not

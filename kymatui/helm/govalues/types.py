@@ -25,8 +25,7 @@ print by it, `print` and `printf` do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 ANY: Final = "interface {}"
 MAP: Final = "map[string]interface {}"
@@ -61,8 +60,7 @@ class Invalid:
         return "INVALID"
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """Something that a template can call: a function, or a method (then `call` takes the receiver first).
 
     name      as templates write it

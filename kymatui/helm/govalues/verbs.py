@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from kymatui.helm.govalues.floats import format_float
@@ -12,19 +11,16 @@ from kymatui.helm.govalues.text import normalize
 _DIGITS: Final = {2: "b", 8: "o", 10: "d", 16: "x"}
 
 
-@dataclass(slots=True)
 class Flags:
     """What stands between % and the verb; width and precision are None where they are not given."""
 
-    width: int | None = None
-    precision: int | None = None
-    minus: bool = False
-    plus: bool = False
-    sharp: bool = False
-    space: bool = False
-    zero: bool = False
-    plus_v: bool = False
-    sharp_v: bool = False
+    __slots__ = ("minus", "plus", "plus_v", "precision", "sharp", "sharp_v", "space", "width", "zero")
+
+    def __init__(self) -> None:
+        self.width: int | None = None
+        self.precision: int | None = None
+        self.minus = self.plus = self.sharp = self.space = self.zero = False
+        self.plus_v = self.sharp_v = False
 
     def padding(self, count: int) -> str:
         return ("0" if self.zero and not self.minus else " ") * count

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def _local_now() -> datetime:
     return datetime.now(UTC).astimezone()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How much a chart's templates may use; each has a clear HelmError.
 
     depth     templates within templates (Go allows 100,000; Python's stack less), besides Helm's own 1000 for one name
@@ -30,8 +28,7 @@ class Limits:
     seconds: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """Given by the caller of a rendering; a Function with `takes_environment` gets it as its first argument.
 
     random    so many random bytes (a seeded source makes renderings repeatable)
@@ -46,5 +43,5 @@ class Environment:
     lookup: Callable[[str, str, str, str], dict[str, Any]] | None = None
     resolve: Callable[[str], str] | None = None
     lint: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     monotonic: Callable[[], float] = time.monotonic

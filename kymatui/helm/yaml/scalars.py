@@ -8,9 +8,8 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from kymatui.helm.deferring import deferred
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
@@ -57,8 +56,7 @@ class ScalarStyle(enum.Enum):
     LITERAL = "|"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What differs between the two go-yamls: `plain` tells what needs no quotes, `tabs` whether tabs may stand."""
 
     plain: Callable[[str], bool]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.text import byte_length, is_valid, to_bytes
@@ -25,8 +24,7 @@ _SIMPLE_KEY: Final = 128
 _BREAKS: Final = ("\n", "\u2028", "\u2029")
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
+class _Style(NamedTuple):
     dialect: Dialect
     width: int
     indented: bool
