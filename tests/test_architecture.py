@@ -24,8 +24,8 @@ ALLOWED: dict[str, set[str]] = {
     "ui": {"errors", "domain", "engine", "settings", "wiring"},
 }
 
-# The front door opens the screen; nothing else in `cli` may know `ui`.
-EXCEPTIONS = {("cli/screen.py", "ui"), ("cli/demo.py", "ui")}
+# The front door opens the screen, and the check of an installation looks at it; nothing else in `cli` may know `ui`.
+EXCEPTIONS = {("cli/screen.py", "ui"), ("cli/demo.py", "ui"), ("cli/looking.py", "ui")}
 
 # Above these layers nothing outside the standard library may be imported (yaml, jsonschema and so on are helm's tools).
 PURE = {"domain": set[str](), "errors": set[str]()}

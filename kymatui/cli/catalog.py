@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import threading
-import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kymatui.cli.printing import FORMATS, document, markdown, plain, say, table
-from kymatui.errors import UnreachableError, UsageError
+from kymatui.cli.following import catalogs, configure_reading
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
-    from kymatui.wiring import CatalogSession
-
-_PAUSE = 0.2  # a burst of changes is printed once
 
 
 def _drift(row: Row) -> str:
@@ -53,57 +49,15 @@ _WIDE: tuple[tuple[str, Callable[[Row], str]], ...] = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.main import add_cluster_options
-
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
-    parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
-    )
-    add_cluster_options(parser, default=argparse.SUPPRESS)
+    configure_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.cli.screen import configured
-    from kymatui.settings.loading import load_settings
-    from kymatui.wiring import SessionOptions, open_session
-
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = open_session(configured(SessionOptions.of(args), load_settings(os.environ)))
-    changed = threading.Event()
-    try:
-        session.start(changed.set)
-        whole = session.wait_complete(args.timeout)
-        session.require_kyma()
-        if not whole:
-            _confess(session, args.timeout)
-        printer = _Printer(args.output, watching=args.watch)
-        printer.show(_read(session))
-        while args.watch:
-            changed.wait()
-            time.sleep(_PAUSE)
-            changed.clear()
-            printer.show(_read(session))
-    finally:
-        session.close()
+    printer = _Printer(args.output, watching=args.watch)
+    with closing(catalogs(args)) as seen:
+        for catalog in seen:
+            printer.show(catalog)
     return 0
-
-
-def _read(session: CatalogSession) -> Catalog:
-    from kymatui.domain.catalog import catalog
-
-    return catalog(session.snapshot(), time.time())
-
-
-def _confess(session: CatalogSession, timeout: float) -> None:
-    """Says what is missing in rows that are shown all the same; without any list there is nothing to show."""
-    waiting = sorted(name for name, feed in session.feeds.items() if feed.state.value == "syncing")
-    if len(waiting) == len(session.feeds):
-        raise UnreachableError(
-            f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout, or look at the network"
-        )
-    say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
 
 
 class _Printer:

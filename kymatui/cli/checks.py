@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.catalogs import configure_reading, follow, row_of
+from kymatui.cli.following import configure_reading, follow, row_of
 from kymatui.cli.printing import document, markdown, table
 
 if TYPE_CHECKING:

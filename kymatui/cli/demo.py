@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.settings.loading import load_settings
+from kymatui.cli.connecting import connected, wanted
 
 if TYPE_CHECKING:
     from kymatui.ui.link import Session
@@ -20,43 +20,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return _check() if args.check else _show(args)
+    return _check(args) if args.check else _show(args)
 
 
 def _show(args: argparse.Namespace) -> int:
     """The screen paints while the cluster starts."""
     from kymatui.cli.screen import show
-    from kymatui.wiring.options import SessionOptions, read_only_wanted
     from kymatui.wiring.sandbox import start_sandbox
 
-    read_only = bool(getattr(args, "read_only", False)) or read_only_wanted()
+    options, settings = wanted(args)
 
     def connect() -> Session:
-        from kymatui.wiring import open_session
-
         sandbox = running.enter_context(start_sandbox())
-        return open_session(_options(sandbox.kubeconfig, read_only=read_only))
+        return connected(_on(options, sandbox.kubeconfig), settings)
 
     with ExitStack() as running:
-        return show(args, load_settings(os.environ), connect, SessionOptions(context="demo", read_only=read_only))
+        return show(args, settings, connect, replace(options, context="demo"))
 
 
-def _options(kubeconfig: Path, *, read_only: bool = False) -> SessionOptions:
-    from kymatui.wiring.options import SessionOptions
+def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:
+    """The same wishes for the embedded cluster, whose kubeconfig has one context."""
+    return replace(options, kubeconfig=str(kubeconfig), context="")
 
-    return SessionOptions(kubeconfig=str(kubeconfig), read_only=read_only)
 
-
-def _check() -> int:
+def _check(args: argparse.Namespace) -> int:
     """Starts the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """
     from kymatui.cli.looking import require_screen
     from kymatui.cli.main import main
-    from kymatui.wiring import open_session
     from kymatui.wiring.sandbox import start_sandbox
 
+    options, settings = wanted(args)
     with start_sandbox(settled=True) as sandbox:
-        require_screen(lambda: open_session(_options(sandbox.kubeconfig)))
-        return main(["--kubeconfig", str(sandbox.kubeconfig), "catalog", "--timeout", "60"])
+        require_screen(lambda: connected(_on(options, sandbox.kubeconfig), settings))
+        mode = ["--read-only"] if options.read_only else []
+        return main(["catalog", "--kubeconfig", str(sandbox.kubeconfig), "--timeout", "60", *mode])

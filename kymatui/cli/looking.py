@@ -42,4 +42,5 @@ async def _look(app: KymatuiApp) -> None:
 def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
     """Whether the table has the rows that the catalog has."""
     wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
-    return bool(wanted) and {row.key for row in screen.table.rows} == wanted
+    table = screen.table
+    return bool(wanted) and table is not None and {row.key for row in table.rows} == wanted

@@ -11,14 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+from kymatui.domain.texts import plain
+
 FORMATS = ("table", "wide", "json", "yaml", "md")
-# C0 and C1 controls, and the marks that turn the direction of what follows
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-def plain(text: str) -> str:
-    """One line without anything a terminal would act on."""
-    return _UNSAFE.sub(" ", text)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

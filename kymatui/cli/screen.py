@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kymatui.settings.loading import Settings, load_settings
+from kymatui.cli.connecting import connected, wanted
+from kymatui.settings.loading import Settings
 from kymatui.settings.schema import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -24,29 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.wiring.options import SessionOptions
-
-    settings = load_settings(os.environ)
-    options = SessionOptions.of(args)
-    options = configured(options, settings)
+    options, settings = wanted(args)
     return show(args, settings, lambda: connected(options, settings), options)
-
-
-def configured(options: SessionOptions, settings: Settings) -> SessionOptions:
-    """What the configuration adds to the words of the command line, whatever the context."""
-    catalogs = (*options.catalogs, *settings.catalogs)
-    return replace(options, read_only=options.read_only or settings.read_only, catalogs=catalogs)
-
-
-def connected(options: SessionOptions, settings: Settings) -> Session:
-    """Opens the session; a context that the configuration makes read-only is opened so before anything is sent."""
-    from kymatui.wiring import open_session
-
-    session = open_session(options)
-    if settings.context(session.name).read_only and not options.read_only:
-        session.close()
-        session = open_session(replace(options, read_only=True))
-    return session
 
 
 def show(args: argparse.Namespace, settings: Settings, connect: Callable[[], Session], options: SessionOptions) -> int:

@@ -1,22 +1,12 @@
-"""Text from a cluster, made safe and made to fit.
-
-Names, messages and labels come from servers and from other people's objects. A terminal acts on control characters, so
-none of them may reach it; markup is never parsed out of such text.
-"""
+"""Text from a cluster, made safe (see `kymatui.domain.texts`) and made to fit; markup is never parsed out of it."""
 
 from __future__ import annotations
 
-import re
-
 from rich.cells import cell_len, set_cell_size
 
-# C0 and C1 controls, and the marks that turn the direction of what follows
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+from kymatui.domain.texts import plain
 
-
-def plain(text: str) -> str:
-    """One line without anything a terminal would act on."""
-    return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
+__all__ = ["clip", "fit", "plain"]
 
 
 def clip(text: str, width: int) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from kymatui.wiring.options import SessionOptions, read_only_wanted
+    from kymatui.wiring.options import SessionOptions
     from kymatui.wiring.sessions import CatalogSession, open_session
 
 _HOMES: Final = {
     "CatalogSession": "sessions",
     "SessionOptions": "options",
     "open_session": "sessions",
-    "read_only_wanted": "options",
 }
 
 
@@ -30,4 +29,4 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-__all__ = ["CatalogSession", "SessionOptions", "open_session", "read_only_wanted"]
+__all__ = ["CatalogSession", "SessionOptions", "open_session"]

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
-from kymatui.cli.printing import markdown, plain, table
+from kymatui.cli.printing import markdown, table
+from kymatui.domain.texts import plain
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.wiring.worlds import KYMAS, MANIFESTS, METAS, NAMESPACE, TEMPLATES, kyma_cluster
 

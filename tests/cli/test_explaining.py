@@ -23,6 +23,7 @@ class ListedSession:
         self._snapshot = snapshot
         self._complete = complete
         self.closed = False
+        self.name = snapshot.cluster
 
     @property
     def feeds(self) -> Mapping[str, Feed]:

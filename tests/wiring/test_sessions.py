@@ -273,17 +273,6 @@ def test_a_session_that_is_closed_leaves_no_thread(tmp_path: Path) -> None:
     assert not [name for name in names if name.startswith(("watch-", "catalog-session"))]
 
 
-@pytest.mark.parametrize(
-    ("word", "wanted"),
-    [("1", True), ("true", True), ("yse", True), ("", False), ("0", False), ("false", False), ("No", False)],
-)
-def test_the_environment_closes_the_gate(word: str, wanted: bool) -> None:
-    import argparse
-
-    args = argparse.Namespace(kubeconfig=None, context=None, namespace=None, read_only=False)
-    assert SessionOptions.of(args, {"KYMATUI_READ_ONLY": word}).read_only is wanted
-
-
 def test_templates_that_make_no_sense_take_nothing_down(tmp_path: Path) -> None:
     cluster = kyma_cluster(1)
     odd: list[object] = [None, 5, {"data": []}, {"data": {"apiVersion": 3}}, {"data": {"kind": "X"}}]

@@ -1,13 +1,13 @@
-"""A catalog for a command: once, or again whenever it changes."""
+"""The catalog for a command: once, or again whenever it changes."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kymatui.cli.printing import FORMATS, say
@@ -26,38 +26,47 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
     parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
-    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for all lists (default: 30)")
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+    )
     add_cluster_options(parser, default=argparse.SUPPRESS)
 
 
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
-    """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes.
-
-    What could not be listed in time is said on standard error: a part is never shown as the whole.
-    """
-    from kymatui.cli.screen import configured
-    from kymatui.domain.catalog import catalog
-    from kymatui.settings.loading import load_settings
-    from kymatui.wiring import SessionOptions, open_session
-
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = open_session(configured(SessionOptions.of(args), load_settings(os.environ)))
-    changed = threading.Event()
-    last = ""
-    try:
-        session.start(changed.set)
-        if not session.wait_complete(args.timeout):
-            _confess(session.feeds, args.timeout)
-        session.require_kyma()
-        while True:
-            changed.clear()
-            text, status = answer(catalog(session.snapshot(), time.time()))
+    """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
+    last, status = "", 0
+    with closing(catalogs(args)) as seen:
+        for catalog in seen:
+            text, status = answer(catalog)
             if text != last:
                 say(text)
                 last = text
+    return status
+
+
+def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
+    """The catalog when all of it is listed, and with --watch again, whenever something changed; to be closed.
+
+    What could not be listed in time is said on standard error: a part is never shown as the whole.
+    """
+    from kymatui.cli.connecting import connected, wanted
+    from kymatui.domain.catalog import catalog
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    session = connected(*wanted(args))
+    changed = threading.Event()
+    try:
+        session.start(changed.set)
+        whole = session.wait_complete(args.timeout)
+        session.require_kyma()
+        if not whole:
+            _confess(session.feeds, args.timeout)
+        while True:
+            changed.clear()
+            yield catalog(session.snapshot(), time.time())
             if not args.watch:
-                return status
+                return
             changed.wait()
             time.sleep(_PAUSE)
     finally:
@@ -65,9 +74,12 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
 
 def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
+    """Says what is missing in rows that are shown all the same; without any list there is nothing to show."""
     waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
     if len(waiting) == len(feeds):
-        raise UnreachableError(f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout")
+        raise UnreachableError(
+            f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout, or look at the network"
+        )
     say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
 
 

@@ -1,0 +1,16 @@
+"""Text from a cluster, made safe for terminals.
+
+Names, messages and labels come from servers and from other people's objects; a terminal acts on control characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls, and the marks that turn the direction of what follows
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """One line without anything a terminal would act on."""
+    return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
