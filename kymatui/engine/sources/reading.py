@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
 from kymatui.engine.ports import Object
@@ -26,15 +26,16 @@ class SourceError(ConfigurationError):
     """Something that is to be installed cannot be read: the text names the file, the document and the line."""
 
 
-def read_objects(text: str | bytes, source: str) -> list[Object]:
+def read_objects(text: str | bytes, source: str, *, only: Container[str] | None = None) -> list[Object]:
     """The objects of a text, each once (the first of its identity counts), lists flattened, in their order.
 
-    `source` names the text in errors. Documents without content are passed over. Raises SourceError.
+    `source` names the text in errors; `only` leaves out what is of no such kind. Documents without content are
+    passed over. Raises SourceError.
     """
-    return unique(_read(text, source))
+    return unique(_read(text, source, only))
 
 
-def _read(text: str | bytes, source: str) -> Iterator[Object]:
+def _read(text: str | bytes, source: str, only: Container[str] | None) -> Iterator[Object]:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
         raise SourceError(f"{source} has {len(data)} bytes; {LARGEST_TEXT} is the most")
@@ -42,7 +43,11 @@ def _read(text: str | bytes, source: str) -> Iterator[Object]:
     try:
         for number, document in enumerate(documents(data, whole=True), 1):
             where = _Where(source, data, number)
+            if only is not None and not _is_wanted(document, only):
+                continue
             for one in _flatten(_as_json(document), where, 0):
+                if only is not None and one["kind"] not in only:
+                    continue
                 count += 1
                 if count > MOST_OBJECTS:
                     raise where.error(f"there are more than {MOST_OBJECTS} objects")
@@ -50,6 +55,10 @@ def _read(text: str | bytes, source: str) -> Iterator[Object]:
     except YamlError as error:
         where = _Where(source, data, number + 1)
         raise where.error(str(error).removeprefix("error converting YAML to JSON: "), line=False) from error
+
+
+def _is_wanted(document: Any, only: Container[str]) -> bool:
+    return isinstance(document, dict) and (document.get("kind") in only or _is_list(document))
 
 
 class _Where:
