@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kymatui import __version__
 from kymatui.cli.commands import COMMANDS, Command, by_name
 from kymatui.errors import KymatuiError, UsageError
-
-_VALUE_OPTIONS = {"--kubeconfig", "--context", "-n", "--namespace", "--catalog"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,30 +45,49 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report(error: KymatuiError) -> None:
-    print(f"kymatui: {error}", file=sys.stderr)
-    if error.hint:
-        print(f"  hint: {error.hint}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # whoever read standard error went away: the exit status says it all the same
+        print(f"kymatui: {error}", file=sys.stderr)
+        if error.hint:
+            print(f"  hint: {error.hint}", file=sys.stderr)
+
+
+if TYPE_CHECKING:
+    _SubParsers = argparse._SubParsersAction[_Parser]
+else:
+    _SubParsers = argparse._SubParsersAction
+
+
+class _Commands(_SubParsers):
+    """Loads the module of the command that was typed, when it is met, and no other."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        name = values[0] if isinstance(values, list) and values else ""
+        command = by_name(str(name))
+        if command is not None:
+            module = command.load()
+            module.configure(self.choices[command.name])
+            namespace.command_module = module
+        super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
-    chosen = by_name(_command_word(words))
     add_cluster_options(parser, default=None)
     commands = COMMANDS
-    if chosen is not None and words[0] == chosen.name:
-        commands = (chosen,)  # nothing stands before it: the screen's options and the other commands need not be known
-        module = chosen.load()
+    if words and (first := by_name(words[0])) is not None:
+        commands = (first,)  # nothing stands before it: the screen's options and the other commands need not be known
     else:
         screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
         screen.configure(parser)
-        module = chosen.load() if chosen else screen
-    parser.set_defaults(command_module=module)
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog)
+        parser.set_defaults(command_module=screen)
+    subparsers = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog, action=_Commands
+    )
     for command in commands:
-        sub = subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
-        if command is chosen:
-            module.configure(sub)
+        subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
     return parser
 
 
@@ -97,16 +115,3 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         dest="catalog" if default is None else "more_catalogs",
         help="more community modules: the URL of an all-modules.yaml, a file, a folder; may be repeated",
     )
-
-
-def _command_word(words: Sequence[str]) -> str:
-    """The first word that is neither an option nor the value of one."""
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in _VALUE_OPTIONS:
-            skip = True
-        elif not word.startswith("-"):
-            return word
-    return ""
