@@ -49,10 +49,16 @@ _WIDE: tuple[tuple[str, Callable[[Row], str]], ...] = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and leave")
     configure_reading(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.schema:
+        from kymatui.domain.listing_schema import json_schema
+
+        say(document(json_schema(), "yaml" if args.output == "yaml" else "json"))
+        return 0
     printer = _Printer(args.output, watching=args.watch)
     with closing(catalogs(args)) as seen:
         for catalog in seen:

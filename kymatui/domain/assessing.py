@@ -58,7 +58,11 @@ def check_resources(
     gate = manager is None or gate_open(manager)
     checked = []
     for raw in resources:
-        meta = read_meta(Reader(raw))
+        reader = Reader(raw)
+        meta, message = read_meta(reader), _message(reader)
+        for field in ("apiVersion", "kind"):
+            reader.text(field)  # what has the wrong type is remembered as a flaw
+        word = "" if rules else reader.child("status").text("state")
         created = manifest.meta.created if manifest is not None and manifest.meta.created else meta.created
         subject = Subject(raw, deleting=meta.deleting, gate=gate, age=now - created if created else 0.0)
         checked.append(
@@ -68,8 +72,9 @@ def check_resources(
                 strict=evaluate(rules, subject, Mode.STRICT),
                 deleting=meta.deleting,
                 finalizers=meta.finalizers,
-                message=resource_message(raw),
-                status_state="" if rules else Reader(raw).child("status").text("state"),
+                message=message,
+                status_state=word,
+                flaws=tuple(dict.fromkeys(reader.flaws)),
             )
         )
     return tuple(sorted(checked, key=lambda item: (severity(in_mode(item, mode).state), str(item.resource))))
@@ -82,7 +87,11 @@ def in_mode(checked: Checked, mode: Mode) -> Evaluation:
 
 def resource_message(raw: object) -> str:
     """What a resource says of its state in its own words: of a condition that is not True, else of its status."""
-    status = Reader(raw).child("status")
+    return _message(Reader(raw))
+
+
+def _message(reader: Reader) -> str:
+    status = reader.child("status")
     conditions = [entry for entry in status.children("conditions") if entry.text("message")]
     failing = [entry for entry in conditions if entry.text("status") not in ("True", "")]
     for entry in sorted(failing, key=lambda entry: entry.text("type") not in ("Ready", "Error")):

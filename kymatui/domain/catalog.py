@@ -181,7 +181,7 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=row_problems(subject.name, subject.templates, meta, checked, ready),
+        problems=row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kymatui.domain import releases, templates
 from kymatui.domain.kymas import NO_CHANNEL, Kyma
 from kymatui.domain.linting import lint_rules
+from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import LABEL_SKIP
 from kymatui.domain.observing import World
 from kymatui.domain.problems import Actor, Problem, Severity
@@ -22,11 +23,24 @@ def row_problems(
     module: str,
     offers: Sequence[Template],
     meta: ReleaseMeta | None,
+    manifest: Manifest | None,
     checked: Sequence[Checked],
     ready: Readiness | None,
 ) -> tuple[Problem, ...]:
-    """What is wrong with a module's templates, its release meta and its checks."""
-    return tuple(_row_problems(module, offers, meta, checked, ready))
+    """What is wrong with a module's templates, its release meta, its Manifest, its manager and its checks."""
+    return (*_row_problems(module, offers, meta, checked, ready), *_unreadable(module, manifest, checked, ready))
+
+
+def _unreadable(
+    module: str, manifest: Manifest | None, checked: Sequence[Checked], ready: Readiness | None
+) -> Iterator[Problem]:
+    """Fields that are of another type than their schema says; servers without schemas have such objects."""
+    found = [(manifest.ref, manifest.flaws, Actor.KLM)] if manifest is not None else []
+    found += [(ready.ref, ready.flaws, Actor.CLUSTER)] if ready is not None and ready.ref is not None else []
+    found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
+    for ref, flaws, actor in found:
+        for flaw in flaws:
+            yield Problem(Severity.WARNING, f"{ref} breaks its schema: {flaw}", actor, module, str(ref))
 
 
 def _row_problems(

@@ -93,6 +93,8 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = N
     manifests = [item for item in applied if isinstance(item, Manifest)]
     unusable = memory.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
     bad = [item for item in (*unusable, *applied) if isinstance(item, Malformed)]
+    bad += memory.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
+    bad += _no_objects(raw for group in snapshot.module_resources.values() for raw in group)
     return World(
         snapshot=snapshot,
         kyma=kyma,
@@ -106,6 +108,10 @@ def observe(snapshot: Snapshot, wanted_kyma: str = "", memory: Memory | None = N
         ),
         resources=_module_resources(snapshot.module_resources),
     )
+
+
+def _no_objects(raws: Iterable[object]) -> list[Malformed]:
+    return [Malformed(read_ref(raw), "it is not an object", raw) for raw in raws if not isinstance(raw, Mapping)]
 
 
 def _read_chosen(kymas: Sequence[object], wanted: str) -> Kyma | None:

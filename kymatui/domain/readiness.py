@@ -12,7 +12,7 @@ from typing import Any
 
 from kymatui.domain.conditions import Condition, find_condition, read_conditions
 from kymatui.domain.objects import Meta, read_meta, read_ref
-from kymatui.domain.reading import Reader
+from kymatui.domain.reading import Flaw, Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import State
 
@@ -21,13 +21,14 @@ GRACE = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state, a sentence, and whether old and new pods stand side by side."""
+    """The state, a sentence, and whether old and new pods stand side by side; `flaws` are what could not be read."""
 
     state: State
     words: str
     ref: ObjectRef | None = None
     rolling: bool = False
     scaled_to_zero: bool = False
+    flaws: tuple[Flaw, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -254,7 +255,7 @@ def readiness(raw: object, now: float) -> Readiness:
     if seen.meta.deleting and found.state is not State.DELETING:
         held = f", held by {', '.join(seen.meta.finalizers)}" if seen.meta.finalizers else ""
         found = Readiness(State.DELETING, f"being deleted{held}")
-    return replace(found, ref=ref)
+    return replace(found, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
 
 
 _ROLLING_REASONS = frozenset({"FoundNewReplicaSet", "NewReplicaSetCreated", "ReplicaSetUpdated"})

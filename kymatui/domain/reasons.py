@@ -75,7 +75,11 @@ def _held(case: Case, item: Checked) -> Reason:
     if case.subject.manager.sight is Sight.ABSENT:
         text = f"{item.resource} is held by {names}, and the manager that should remove it is gone: you must"
         return Reason(text, Actor.YOU, Severity.ERROR)
-    return Reason(f"deleting waits for the manager to remove {names} from {item.resource}", Actor.MANAGER)
+    said = f": {item.message}" if item.message else ""
+    if said and item.klm.state in _SEVERITY:
+        # a manager that goes on by itself has nothing to complain of
+        return Reason(f"deleting waits for YOU: {item.resource} is held by {names}{said}", Actor.YOU, Severity.WARNING)
+    return Reason(f"deleting waits for the manager to remove {names} from {item.resource}{said}", Actor.MANAGER)
 
 
 def _conflict(case: Case) -> Reason | None:

@@ -12,6 +12,7 @@ from kymatui.domain.evidence import Evidence
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor, Problem, Reason, Severity
 from kymatui.domain.readiness import Readiness
+from kymatui.domain.reading import Flaw
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.resolution import Resolution
 from kymatui.domain.statechecks import Evaluation, Mode
@@ -43,7 +44,8 @@ class Offer:
 class Checked:
     """One custom resource of the module, evaluated in both modes; `klm` and `strict` may differ.
 
-    `message` is what the resource says in its own words; `status_state` the word itself where no rules stand above it.
+    `message` is what the resource says in its own words; `status_state` the word itself where no rules stand above it;
+    `flaws` are what could not be read.
     """
 
     resource: ObjectRef
@@ -53,6 +55,7 @@ class Checked:
     finalizers: tuple[str, ...] = ()
     message: str = ""
     status_state: str = ""
+    flaws: tuple[Flaw, ...] = ()
 
     @property
     def differs(self) -> bool:

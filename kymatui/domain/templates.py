@@ -211,6 +211,9 @@ def read_template(raw: object, *, outside: bool = False) -> Template | Malformed
     component, v3 = _component(descriptor), descriptor.child("metadata")
     resources = component if component.raw else descriptor.child("spec")
     info = spec.child("info")
+    data = spec.child("data")
+    for field in ("apiVersion", "kind"):
+        data.text(field)  # what has the wrong type is remembered as a flaw
     return Template(
         meta=meta,
         channel=spec.text("channel"),

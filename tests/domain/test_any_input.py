@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from kymatui.domain.catalog import Settings, catalog, to_json
+from kymatui.domain.listing_schema import json_schema
 from kymatui.domain.matrix import matrix
 from kymatui.domain.paths import look
 from kymatui.domain.readiness import klm_manager_state, readiness
@@ -22,6 +24,7 @@ from kymatui.domain.states import State
 from kymatui.domain.windows import read_policy
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, old_template, report, resource, template
 
+SCHEMA = Draft202012Validator(json_schema())
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
@@ -76,8 +79,8 @@ def world(objects: list[Any]) -> Snapshot:
 
 def assert_shown(snapshot: Snapshot) -> None:
     found = catalog(snapshot, NOW, Settings(raw_manifests={("mod", "1.0.0"): snapshot.workloads}))
-    text = json.dumps(to_json(found))
-    assert json.loads(text)["cluster"] == "any"
+    listing = json.loads(json.dumps(to_json(found)))
+    assert SCHEMA.is_valid(listing), SCHEMA.iter_errors(listing)
     assert matrix(found).channels == found.channels
     assert all(row.reason.text for row in found.rows)
     assert len({row.name for row in found.rows}) == len(found.rows)
@@ -150,3 +153,43 @@ def test_malformed_objects_are_problems_and_the_good_rows_stand() -> None:
     messages = [problem.message for problem in found.problems]
     assert "ModuleTemplate bad is malformed: spec is not an object" in messages
     assert "a nameless object is malformed: the object is something else, wanted an object" in messages
+
+
+TOLD = ("breaks its schema", "is malformed", "customStateCheck cannot be evaluated")
+WRONG: tuple[Any, ...] = ("odd", 7, True, ["odd"], {"odd": "odd"})
+
+
+def json_type(value: object) -> str:
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def healthy(objects: list[Any]) -> Snapshot:
+    """Each object in its own list."""
+    owner, first, second, release, applied, workload, custom = objects
+    return Snapshot(
+        "any",
+        kymas=(owner,),
+        templates=(first, second),
+        release_metas=(release,),
+        manifests=(applied,),
+        module_resources={gvk("mod"): (custom,)},
+        workloads=(workload,),
+    )
+
+
+@pytest.mark.parametrize("place", range(len(OBJECTS)), ids=[item["kind"] for item in OBJECTS])
+def test_what_a_wrong_type_changes_is_told_with_its_place(place: int) -> None:
+    """Either nothing of the rows depends on the field, or a problem names the object and what is wrong with it."""
+    before = to_json(catalog(healthy(OBJECTS), NOW))
+    silent = []
+    for path in places(OBJECTS[place]):
+        old = OBJECTS[place]
+        for key in path:
+            old = old[key]
+        for wrong in (value for value in WRONG if json_type(value) != json_type(old)):
+            broken = [*OBJECTS[:place], replaced(OBJECTS[place], path, wrong), *OBJECTS[place + 1 :]]
+            after = to_json(catalog(healthy(broken), NOW))
+            told = any(word in problem["message"] for problem in after["problems"] for word in TOLD)
+            if after["modules"] != before["modules"] and not told:
+                silent.append((path, wrong))
+    assert not silent

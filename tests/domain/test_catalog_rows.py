@@ -205,6 +205,22 @@ SITUATIONS: list[object] = [
         id="50 deleting behind a finalizer",
     ),
     pytest.param(
+        {
+            "kymas": [kyma(status=[report("mod", "1.3.1", "Deleting")])],
+            "workloads": [deployment("mod", "1.3.1")],
+            "resources": [
+                resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])
+                | {"status": {"state": "Warning", "message": "2 APIRules are left"}}
+            ],
+        },
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "deleting waits for YOU: Mod kyma-system/default is held by mod/finalizer: 2 APIRules are left",
+            Actor.YOU,
+        ),
+        id="50 deleting, and the manager says what it waits for",
+    ),
+    pytest.param(
         {"resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])]},
         (Presence.DELETING, State.DELETING, "presence", "", "1.3.1", DriftKind.NONE),
         (

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from jsonschema import Draft202012Validator
+
 from kymatui.domain.catalog import catalog, to_json
+from kymatui.domain.listing_schema import json_schema
 from kymatui.domain.statechecks import Mode
 from tests.domain.builders import NOW, deployment, gvk, kyma, meta, report, resource, snapshot, template
 
@@ -91,3 +95,24 @@ def test_the_checks_in_both_modes() -> None:
 
 def test_an_empty_cluster() -> None:
     assert to_json(catalog(snapshot(), NOW)) == {"cluster": "test", "kyma": None, "modules": [], "problems": []}
+
+
+def test_the_schema_is_one_and_names_the_documented_keys_and_no_other() -> None:
+    schema = json_schema()
+    Draft202012Validator.check_schema(schema)
+    assert list(schema["properties"]) == ["cluster", "kyma", "modules", "problems"]
+    module = schema["properties"]["modules"]["items"]
+    assert list(module["properties"]) == module["required"] == list(KEYS)
+    assert all(part.get("description") for part in (*schema["properties"].values(), *module["properties"].values()))
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_what_is_listed_is_valid(mode: Mode) -> None:
+    assert list(Draft202012Validator(json_schema()).iter_errors(listed(mode))) == []
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_row_without_a_key_is_not_valid(key: str) -> None:
+    listing = listed()
+    del listing["modules"][0][key]
+    assert not Draft202012Validator(json_schema()).is_valid(listing)

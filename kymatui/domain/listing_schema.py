@@ -1,0 +1,109 @@
+"""The JSON Schema of `kymatui catalog -o json`, made of the same words as the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kymatui.domain.drift import DriftKind
+from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.rows import Origin
+from kymatui.domain.statechecks import RuleResult
+from kymatui.domain.states import State, StateSource
+
+Schema = dict[str, Any]
+
+
+def json_schema() -> Schema:
+    """The schema of the whole document; versions, channels and states that are not there are null."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kymatui catalog",
+        **_object(
+            cluster=_text("the context's name"),
+            kyma=_or_null(_kyma(), "the Kyma that the rows are about; null where there is none"),
+            modules={"type": "array", "items": _module(), "description": "one a module, in the order of their names"},
+            problems={"type": "array", "items": _problem(), "description": "what is wrong, the worst first"},
+        ),
+    }
+
+
+def _kyma() -> Schema:
+    return _object(
+        name=_text("the object's name"),
+        namespace=_text("its namespace"),
+        channel=_text("spec.channel", null=True),
+        state=_text("status.state, as it stands", null=True),
+    )
+
+
+def _module() -> Schema:
+    channels = {"type": "object", "additionalProperties": {"type": "string"}}
+    checks = {"type": "array", "items": _check()}
+    return _object(
+        name=_text("the module's name"),
+        origin=_word(Origin, "which catalog offers it"),
+        channels={**channels, "description": "the version of each channel that it is in; empty for community modules"},
+        channel=_text("the channel that counts for this Kyma", null=True),
+        desired=_text("the version that should run", null=True),
+        installed=_text("the version that runs; what stands in its place where no version is named", null=True),
+        newest=_text("the greatest release that is known", null=True),
+        drift=_word(DriftKind, "how installed relates to desired; none where nothing is installed"),
+        state=_word(State, "the worst of what everybody says of it"),
+        stateSource=_word(filter(None, StateSource), "who said so", null=True),
+        managed=_flag("lifecycle-manager looks after it"),
+        mandatory=_flag("every Kyma has it, without asking"),
+        beta=_flag("only Kymas with the beta label get it"),
+        internal=_flag("only Kymas with the internal label get it"),
+        checks={**checks, "description": "each rule of customStateCheck for each resource of the module"},
+        reason=_text("one sentence: what is wrong and who must act, or that nothing is"),
+    )
+
+
+def _check() -> Schema:
+    return _object(
+        resource=_text("the kind, namespace and name of the resource"),
+        path=_text("jsonPath of the rule"),
+        wanted=_text("value of the rule"),
+        found=_text("what is there; null where there is nothing", null=True),
+        result=_word(RuleResult, "how the rule came out"),
+        mapsTo=_text("mappedState of the rule"),
+        state=_word(State, "what all rules together give for this resource"),
+    )
+
+
+def _problem() -> Schema:
+    return _object(
+        severity=_word(Severity, "how bad it is"),
+        module=_text("the module that it concerns", null=True),
+        object=_text("the object or the list that it concerns", null=True),
+        message=_text("what is wrong"),
+        actor=_word(filter(None, Actor), "who must act", null=True),
+    )
+
+
+def _object(**properties: Schema) -> Schema:
+    """Every property is always there, and no other."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+def _text(description: str, *, null: bool = False) -> Schema:
+    return {"type": ["string", "null"] if null else "string", "description": description}
+
+
+def _flag(description: str) -> Schema:
+    return {"type": "boolean", "description": description}
+
+
+def _word(words: Iterable[str], description: str, *, null: bool = False) -> Schema:
+    known: list[str | None] = [str(word) for word in words]
+    return {"enum": [*known, None] if null else known, "description": description}
+
+
+def _or_null(schema: Schema, description: str) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}], "description": description}

@@ -1,0 +1,232 @@
+"""The sample world: every row and every column, expected from how its modules are declared and what is told of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kymatui.cli.main import main
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.modules import Module, Style
+from kymatui.sandbox.world.sample import MODULES
+
+pytestmark = pytest.mark.xdist_group("sample-rows")
+
+Json = dict[str, Any]
+AT_HOME = "kyma-system"
+NEVER_ASKED_FOR = ("connectivity-proxy", "compass-manager")
+CHECKED = {"application-connector", "cluster-ip"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a module's situation makes of its row; "" and None where nothing is other than with the others."""
+
+    installed: str = ""
+    drift: str = "in-sync"
+    state: str = "Ready"
+    source: str = "status.state"
+    reason: str = ""
+    managed: bool = True
+
+
+def own(module: str) -> str:
+    """The module's resource, as rows name it."""
+    declared = next(one for one in MODULES if one.name == module)
+    return f"{declared.resource.kind} {declared.namespace}/default"
+
+
+SITUATIONS = {
+    "keda": Told("1.4.0", "behind", reason="1.4.0 runs, 1.5.0 should, and lifecycle-manager skips Manifest"),
+    "application-connector": Told("1.1.7", "ahead", reason="1.1.7 runs, which is 2 patch ahead of 1.1.5"),
+    "telemetry": Told(
+        "1.24.0",
+        "channel-skew",
+        "Warning",
+        "kyma",
+        "held back: channel regular has 1.23.0, but 1.24.0 was installed before and is not downgraded; wait for the "
+        "channel, or delete and add the module again",
+    ),
+    "nats": Told(
+        "1.1.0",
+        "pending-maintenance",
+        reason="the update from 1.1.0 to 1.2.0 waits for a maintenance window; the next window is not known here",
+    ),
+    "api-gateway": Told(
+        state="Deleting",
+        source="presence",
+        reason=f"deleting waits for YOU: {own('api-gateway')} is held by "
+        "api-gateway.operator.kyma-project.io/deletion-hook: cannot be deleted while these exist: 2 APIRule "
+        "(billing/invoices, shop/orders)",
+    ),
+    "cloud-manager": Told(
+        state="Unmanaged",
+        source="presence",
+        reason="unmanaged: lifecycle-manager leaves it alone, its own state is Ready",
+        managed=False,
+    ),
+    "btp-operator": Told(
+        state="Warning",
+        reason=f"waiting for YOU: status.state is Warning for {own('btp-operator')}: Secret sap-btp-manager is not "
+        "there; create it to go on",
+    ),
+    "eventing": Told(
+        state="Error",
+        source="manager",
+        reason="Deployment kyma-system/eventing-manager: the rollout is stuck (ProgressDeadlineExceeded: ReplicaSet",
+    ),
+    "transparent-proxy": Told(source="manager", reason="installed, not configured: create its resource to use it"),
+    "docker-registry": Told(
+        "0.11.0",
+        "behind",
+        reason="0.11.0 runs, 0.14.0 is there (3 minor behind): upgrade it when you are ready",
+        managed=False,
+    ),
+    "cap-operator": Told(
+        "none",
+        "none",
+        "Warning",
+        "presence",
+        f"{own('cap-operator')} is there without its manager: install the module or delete it",
+        managed=False,
+    ),
+}
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.partition("-")[0].split(".")))
+
+
+def expected(module: Module) -> Json:
+    """One row of the documented JSON, but for the beginning of its reason."""
+    community = module.style is Style.COMMUNITY
+    newest = max((version for version in module.versions if "-" not in version), key=numbers)
+    desired = newest if community or module.mandatory else module.channels.get("regular")
+    told = SITUATIONS.get(module.name)
+    if told is None and (community or module.name in NEVER_ASKED_FOR):
+        offer = f"{desired} can be added" if desired else "and not offered"
+        told = Told(
+            "none", "none", "NotInstalled", "presence", f"not installed{';' if desired else ','} {offer}", False
+        )
+    told = told or Told()
+    installed = None if told.installed == "none" else told.installed or desired
+    newer = f"; {newest} is the newest" if newest != desired else ""
+    return {
+        "name": module.name,
+        "origin": "community" if community else "kyma",
+        "channels": dict(module.channels),
+        "channel": None if community or module.mandatory else "regular",
+        "desired": desired,
+        "installed": installed,
+        "newest": newest,
+        "drift": told.drift,
+        "state": told.state,
+        "stateSource": "customStateCheck" if module.name in CHECKED else told.source,
+        "managed": told.managed,
+        "mandatory": module.mandatory,
+        "beta": module.beta,
+        "internal": module.internal,
+        "checks": checks(module),
+        "reason": told.reason or f"{installed} is installed and ready{newer}",
+    }
+
+
+def checks(module: Module) -> list[Json]:
+    """Each rule with what its resource reports of it; a path that is not there is skipped."""
+    found = []
+    for rule in module.rules:
+        value = module.reports.get(rule.path.removeprefix("status."))
+        result = "skipped" if value is None else "match" if value == rule.value else "no match"
+        found.append(
+            {
+                "resource": own(module.name),
+                "path": rule.path,
+                "wanted": rule.value,
+                "found": value,
+                "result": result,
+                "mapsTo": rule.state,
+                "state": "Ready",
+            }
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    with start_sandbox(settled=True) as running, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield running
+
+
+def answer(world: RunningSandbox, capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> Json:
+    assert main([*words, "--kubeconfig", str(world.kubeconfig), "-o", "json"]) == status
+    found: Json = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_every_row_is_right(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(world, capsys, "catalog")
+    assert [row["name"] for row in found["modules"]] == sorted(module.name for module in MODULES)
+    wanted = {module.name: expected(module) for module in MODULES}
+    for row in found["modules"]:
+        begins = wanted[row["name"]].pop("reason")
+        assert row["reason"].startswith(begins), row["name"]
+        assert {key: value for key, value in row.items() if key != "reason"} == wanted[row["name"]]
+    assert found["kyma"] == {"name": "default", "namespace": AT_HOME, "channel": "regular", "state": "Error"}
+
+
+def test_the_problems_are_those_of_the_situations(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(world, capsys, "catalog")["problems"]
+    serious = {(one["severity"], one["module"]) for one in found if one["severity"] != "info"}
+    assert serious == {
+        ("error", "eventing"),
+        *(
+            ("warning", name)
+            for name in (
+                "api-gateway",
+                "application-connector",
+                "btp-operator",
+                "cap-operator",
+                "cluster-ip",
+                "docker-registry",
+                "keda",
+                "telemetry",
+            )
+        ),
+    }
+
+
+def test_the_document_follows_its_schema(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalog", "--schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert list(Draft202012Validator(schema).iter_errors(answer(world, capsys, "catalog"))) == []
+
+
+def test_drift_says_exactly_what_drifts(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {one["name"]: one["kind"] for one in answer(world, capsys, "drift", status=2)["drift"]}
+    told = {name: situation.drift for name, situation in SITUATIONS.items()}
+    assert found == {name: drift for name, drift in told.items() if drift not in ("in-sync", "none")}
+
+
+@pytest.mark.parametrize(("mode", "state"), [("klm", "Ready"), ("strict", "Processing")])
+def test_checks_come_out_as_each_mode_reads_them(
+    world: RunningSandbox, capsys: pytest.CaptureFixture[str], mode: str, state: str
+) -> None:
+    """Of two rules for Ready one has a path that is not there."""
+    (found,) = answer(world, capsys, "checks", "cluster-ip", "--mode", mode)["resources"]
+    assert (found["state"], found["source"]) == (state, "customStateCheck")
+    assert [rule["path"] for rule in found["rules"]] == ["status.phase", "status.dataplane.health", "status.phase"]
+
+
+@pytest.mark.parametrize("name", [module.name for module in MODULES])
+def test_a_module_by_itself_says_the_same_as_its_row(
+    world: RunningSandbox, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    row = next(row for row in answer(world, capsys, "catalog")["modules"] if row["name"] == name)
+    found = answer(world, capsys, "module", name)
+    assert {key: found[key] for key in row} == row
