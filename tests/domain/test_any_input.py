@@ -163,6 +163,11 @@ def json_type(value: object) -> str:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
 
 
+def unexplained(listing: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows but for the checks, which say themselves what was found."""
+    return [{key: value for key, value in row.items() if key != "checks"} for row in listing["modules"]]
+
+
 def healthy(objects: list[Any]) -> Snapshot:
     """Each object in its own list."""
     owner, first, second, release, applied, workload, custom = objects
@@ -183,13 +188,13 @@ def test_what_a_wrong_type_changes_is_told_with_its_place(place: int) -> None:
     before = to_json(catalog(healthy(OBJECTS), NOW))
     silent = []
     for path in places(OBJECTS[place]):
-        old = OBJECTS[place]
+        old: Any = OBJECTS[place]
         for key in path:
             old = old[key]
         for wrong in (value for value in WRONG if json_type(value) != json_type(old)):
             broken = [*OBJECTS[:place], replaced(OBJECTS[place], path, wrong), *OBJECTS[place + 1 :]]
             after = to_json(catalog(healthy(broken), NOW))
             told = any(word in problem["message"] for problem in after["problems"] for word in TOLD)
-            if after["modules"] != before["modules"] and not told:
+            if unexplained(after) != unexplained(before) and not told:
                 silent.append((path, wrong))
     assert not silent
