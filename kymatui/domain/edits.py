@@ -110,7 +110,6 @@ def enabled(module: str, channel: str | None = None, policy: Policy | None = Non
 
     def change(entry: Json | None) -> Json:
         made = entry if entry is not None else {"name": module}
-        made.pop("managed", None)
         if channel is not None:
             _set(made, "channel", channel)
         if policy is not None:

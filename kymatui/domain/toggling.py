@@ -82,7 +82,7 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return Proposal(toggle, None, ("there is no Kyma in this cluster that could be edited",))
-    edit = edits.edit_entry(kyma, toggle.module, _change(toggle))
+    edit = edits.edit_entry(kyma, toggle.module, change_of(toggle))
     after = catalog(_with_kyma(snapshot, edit), now, settings)
     was, will = before.row(toggle.module), after.row(toggle.module)
     case = _Case(toggle, kyma, edit, was, will)
@@ -108,7 +108,8 @@ def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
     return replace(snapshot, kymas=kymas)
 
 
-def _change(toggle: Toggle) -> edits.Change:
+def change_of(toggle: Toggle) -> edits.Change:
+    """What is to be made of the module's entry, whatever that is by then."""
     match toggle.verb:
         case Verb.ENABLE:
             return edits.enabled(toggle.module, toggle.channel, toggle.policy)

@@ -1,0 +1,192 @@
+"""`kymatui enable|disable|channel|manage|unmanage|policy NAME`: the plan first, then the edit, then the wait.
+
+The answer (what was planned, or what came of it) goes to standard output, and everything on the way to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
+from kymatui.errors import ForbiddenError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.wiring import CatalogSession
+    from kymatui.wiring.toggling import Toggling
+
+_FORMATS = ("table", "json", "yaml", "md")
+_OWN_CHANNEL = "default"
+_POLICIES = ("CreateAndDelete", "Ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class ToggleCommand:
+    """One of the verbs of `kymatui.domain.toggling`, as a command."""
+
+    verb: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.main import add_cluster_options
+
+        parser.add_argument("name", metavar="NAME", help="the module")
+        channel_help = f"the channel; `{_OWN_CHANNEL}` is the one that the Kyma has for all modules"
+        if self.verb == "channel":
+            parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
+        if self.verb == "policy":
+            parser.add_argument("policy", choices=_POLICIES, help="what becomes of the module's default resource")
+        if self.verb == "enable":
+            parser.add_argument("--channel", metavar="CHANNEL", help=channel_help)
+            parser.add_argument("--policy", choices=_POLICIES, help="what becomes of the module's default resource")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+        parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+        wait = parser.add_mutually_exclusive_group()
+        wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is done (default)")
+        wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when the Kyma is edited")
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the whole wait (default: 300)"
+        )
+        parser.add_argument("-o", "--output", choices=_FORMATS, default="table", help="default: table")
+        add_cluster_options(parser, default=argparse.SUPPRESS)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.connecting import connected, wanted
+
+        if args.timeout <= 0:
+            raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        session = connected(*wanted(args))
+        changed = threading.Event()
+        try:
+            session.start(changed.set)
+            if not session.wait_complete(30.0):
+                raise PartlyDoneError("the cluster was not listed within 30 s, and nothing was done")
+            session.require_kyma()
+            return _Run(args, self._toggle(args), session, changed).go()
+        finally:
+            session.close()
+
+    def _toggle(self, args: argparse.Namespace) -> Toggle:
+        from kymatui.domain.kymas import Policy
+        from kymatui.domain.toggling import Toggle, Verb
+
+        channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
+        own = "" if channel == _OWN_CHANNEL else channel
+        return Toggle(Verb(self.verb), args.name, own, Policy(policy) if policy else None)
+
+
+ENABLE, DISABLE, CHANNEL = ToggleCommand("enable"), ToggleCommand("disable"), ToggleCommand("channel")
+MANAGE, UNMANAGE, POLICY = ToggleCommand("manage"), ToggleCommand("unmanage"), ToggleCommand("policy")
+
+
+class _Run:
+    """One run of one command."""
+
+    def __init__(
+        self, args: argparse.Namespace, toggle: Toggle, session: CatalogSession, changed: threading.Event
+    ) -> None:
+        from kymatui.wiring.toggling import Toggling
+
+        self._args = args
+        self._toggle = toggle
+        self._session = session
+        self._changed = changed
+        self._toggling: Toggling = Toggling(session)
+
+    def go(self) -> int:
+        proposal = self._toggling.propose(self._toggle)
+        if proposal.is_refused:
+            return self._refused(proposal)
+        if proposal.is_done:
+            return self._answer(proposal, "unchanged", "the Kyma says so already")
+        if self._args.dry_run:
+            return self._answer(proposal, "planned", "nothing was done")
+        self._check_rights(proposal)
+        self._confirm(proposal)
+        generation = self._toggling.carry_out(proposal)
+        if not self._args.wait:
+            return self._answer(proposal, "accepted", "the Kyma is edited")
+        return self._wait(proposal, generation)
+
+    def _refused(self, proposal: Proposal) -> int:
+        if self._args.output == "table":
+            raise RefusedError("; ".join(proposal.refusals), hint="nothing was changed")
+        self._answer(proposal, "refused", "nothing was changed")
+        return RefusedError.exit_code
+
+    def _check_rights(self, proposal: Proposal) -> None:
+        if self._session.read_only:
+            raise ReadOnlyError("read-only: the Kyma is not edited", hint="--dry-run shows what would be done")
+        if not self._toggling.may_write(proposal):
+            assert proposal.edit is not None
+            raise ForbiddenError(
+                f"you may not patch {proposal.edit.kyma} in {self._session.name}",
+                hint="--dry-run shows what would be done",
+                status=403,
+            )
+
+    def _confirm(self, proposal: Proposal) -> None:
+        say(_plan(proposal, "table"), sys.stderr)
+        if self._args.yes:
+            return
+        if not sys.stdin.isatty():
+            raise RefusedError("nobody can be asked here, and nothing was changed", hint="--yes goes on without asking")
+        print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise RefusedError("not confirmed; nothing was changed")
+
+    def _wait(self, proposal: Proposal, generation: int) -> int:
+        def tell(stage: Any) -> None:
+            waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
+            say(f"  {plain(stage.words)}{waits}", sys.stderr)
+
+        try:
+            last = self._toggling.follow(proposal, generation, self._changed, self._args.timeout, tell)
+        except KymatuiError as error:
+            if self._args.output != "table":
+                self._answer(proposal, "unfinished", str(error))
+            raise
+        return self._answer(proposal, "done", last.words)
+
+    def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(document(_json(self._session.name, proposal, outcome, words), form))
+        elif outcome in ("planned", "refused"):
+            say(_plan(proposal, form))
+        else:
+            say(f"{self._toggle.module}: {plain(words)}")
+        return 0
+
+
+def _plan(proposal: Proposal, form: str) -> str:
+    """The edit, what it does to which module, and what is to be known; for people."""
+    draw = markdown if form == "md" else table
+    lines = proposal.edit.lines() if proposal.edit is not None else ()
+    parts = [draw(("FIELD", "BEFORE", "AFTER"), [list(line) for line in lines])] if lines else []
+    if proposal.effects:
+        parts.append(draw(("MODULE", "EFFECT"), [[effect.module, effect.words] for effect in proposal.effects]))
+    parts += [f"refused: {plain(text)}" for text in proposal.refusals]
+    parts += [f"warning: {plain(text)}" for text in proposal.warnings]
+    return "\n\n".join(parts)
+
+
+def _json(cluster: str, proposal: Proposal, outcome: str, words: str) -> dict[str, Any]:
+    edit = proposal.edit
+    return {
+        "cluster": cluster,
+        "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+        "module": proposal.toggle.module,
+        "verb": proposal.toggle.verb.value,
+        "before": edit.before if edit is not None else None,
+        "after": edit.after if edit is not None else None,
+        "effects": [{"module": effect.module, "words": effect.words} for effect in proposal.effects],
+        "refusals": list(proposal.refusals),
+        "warnings": list(proposal.warnings),
+        "outcome": outcome,
+        "words": words,
+    }

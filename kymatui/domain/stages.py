@@ -1,0 +1,88 @@
+"""How far an edit of a Kyma has come: accepted, seen by lifecycle-manager, under way, finished; and who has to act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.drift import DriftKind
+from kymatui.domain.edits import KymaEdit
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.objects import read_ref
+from kymatui.domain.problems import Actor
+from kymatui.domain.reading import Reader
+from kymatui.domain.rows import Catalog, Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.states import State
+from kymatui.domain.toggling import Toggle, Verb
+
+_SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where it stands, in a sentence. `lost`: somebody else has changed it since; it is not followed further."""
+
+    words: str
+    actor: Actor = Actor.NOBODY
+    finished: bool = False
+    lost: bool = False
+
+
+def stage(toggle: Toggle, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> Stage:
+    """The stage in a snapshot; `generation` is the Kyma's after the edit, 0 where that is not known."""
+    kyma = _kyma(edit, snapshot)
+    if kyma is None:
+        return Stage(f"{edit.kyma} is gone", lost=True)
+    if kyma.meta.generation < generation:
+        return Stage("accepted, and not yet seen in the watch")
+    if not _stands(edit, kyma):
+        return Stage(f"somebody else has changed the entry of {edit.module} since", Actor.YOU, lost=True)
+    row = seen.row(toggle.module)
+    match toggle.verb:
+        case Verb.DISABLE:
+            return _disabled(toggle, row)
+        case Verb.UNMANAGE:
+            return _unmanaged(row)
+        case Verb.POLICY:
+            return Stage("the policy is set", finished=True)
+        case Verb.ENABLE | Verb.CHANNEL | Verb.MANAGE:
+            return _installed(toggle, row)
+
+
+def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
+    found = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
+    return found if isinstance(found, Kyma) else None
+
+
+def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
+    """Whether the entry still is what the edit made of it; the server may have added defaults."""
+    entries: list[Mapping[str, Any]] = [reader.raw for reader in Reader(kyma.raw).child("spec").children("modules")]
+    entry = next((entry for entry in entries if entry.get("name") == edit.module), None)
+    if entry is None or edit.after is None:
+        return entry is None and edit.after is None
+    return all(entry.get(key) == value for key, value in edit.after.items())
+
+
+def _installed(toggle: Toggle, row: Row | None) -> Stage:
+    if row is None or row.reports.kyma in ("", State.UNMANAGED):
+        return Stage("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
+    if row.state is State.WARNING:
+        return Stage(row.reason.text, row.actor, finished=True)
+    if row.drift.kind in _SETTLED and row.state is State.READY:
+        version = f" {row.installed}" if row.installed else ""
+        return Stage(f"{toggle.module}{version} is ready", finished=True)
+    return Stage(row.reason.text, row.actor)
+
+
+def _disabled(toggle: Toggle, row: Row | None) -> Stage:
+    if row is None or not row.reports.kyma:
+        return Stage(f"{toggle.module} is gone from the Kyma", finished=True)
+    return Stage(row.reason.text, row.actor)
+
+
+def _unmanaged(row: Row | None) -> Stage:
+    if row is not None and row.reports.kyma == State.UNMANAGED:
+        return Stage("lifecycle-manager has let go of it", finished=True)
+    return Stage("accepted; lifecycle-manager has not let go of it yet", Actor.KLM)

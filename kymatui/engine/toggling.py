@@ -1,0 +1,63 @@
+"""Carrying out an edit of a Kyma: only on what the person saw, whatever else changes at the same time."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from kymatui.domain.edits import Change, KymaEdit, edit_entry
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.engine.ports import Cluster, Object, PatchKind
+from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError
+
+ATTEMPTS: Final = 5
+
+
+def carry_out(cluster: Cluster, edit: KymaEdit, change: Change, cancel: threading.Event | None = None) -> Object:
+    """Patches the Kyma and returns it as it is then.
+
+    When the patch's tests fail, the Kyma is read again: if the module's entry is still what the person saw (only its
+    place in the list, or other entries, changed), the edit is made anew for what is there now; else RefusedError says
+    what somebody else made of the entry. Other errors of the server are passed on.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
+        except (InvalidError, ConflictError) as error:
+            fresh = _again(cluster, edit, change, cancel)
+            if fresh.patch == edit.patch:
+                raise error
+            if fresh.is_empty:
+                return dict(fresh.whole)
+            edit = fresh
+    raise ConflictError(
+        f"{edit.kyma} changed {ATTEMPTS} times while it was to be edited",
+        hint="something edits it all the time; find out what, and try again",
+        status=409,
+    )
+
+
+def _again(cluster: Cluster, edit: KymaEdit, change: Change, cancel: threading.Event | None) -> KymaEdit:
+    """The same edit of the Kyma as it is now; refused where it would not be of what the person saw."""
+    kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
+    if not isinstance(kyma, Kyma):
+        raise NotFoundError(f"{edit.kyma} is gone", status=404)
+    if kyma.meta.uid != _uid(edit):
+        raise RefusedError(f"{edit.kyma} is another one than the one that was seen", hint="look at it again")
+    fresh = edit_entry(kyma, edit.module, change)
+    if fresh.before != edit.before and not fresh.is_empty:
+        raise RefusedError(
+            f"somebody else changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
+            f"{_entry(fresh)} now, and was {_entry(edit)} when it was looked at",
+            hint="look at it again; nothing was changed",
+        )
+    return fresh
+
+
+def _uid(edit: KymaEdit) -> str:
+    metadata = edit.whole.get("metadata")
+    return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
+
+
+def _entry(edit: KymaEdit) -> str:
+    return str(dict(edit.before)) if edit.before is not None else "not there"

@@ -1,0 +1,97 @@
+"""Edits of the Kyma for front ends: from a live session to the cluster, and on to the end of what they set off."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.remembering import Memory
+    from kymatui.domain.stages import Stage
+    from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.wiring.sessions import CatalogSession
+
+_LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
+
+
+class Toggling:
+    """One session's edits. `follow` needs a session that was started, and one thread at a time."""
+
+    def __init__(self, session: CatalogSession) -> None:
+        self._session = session
+
+    def propose(self, toggle: Toggle) -> Proposal:
+        """What it would do, from what the session knows; asks the server only for the right to write."""
+        from kymatui.domain.toggling import propose
+
+        return propose(self._session.snapshot(), toggle, time.time())
+
+    def may_write(self, proposal: Proposal) -> bool:
+        """Whether the user may patch the Kyma of a proposal."""
+        from kymatui.adapters.kube.clusters import KubeCluster
+
+        if proposal.edit is None:
+            return False
+        kyma = proposal.edit.kyma
+        return KubeCluster(self._session.client).allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+
+    def carry_out(self, proposal: Proposal, cancel: threading.Event | None = None) -> int:
+        """Writes; returns the Kyma's generation after it. A refused proposal raises RefusedError."""
+        from kymatui.adapters.kube.clusters import KubeCluster
+        from kymatui.domain.objects import read_meta
+        from kymatui.domain.reading import Reader
+        from kymatui.domain.toggling import change_of
+        from kymatui.engine.toggling import carry_out
+
+        if proposal.edit is None or proposal.is_refused:
+            raise RefusedError("; ".join(proposal.refusals))
+        made = carry_out(KubeCluster(self._session.client), proposal.edit, change_of(proposal.toggle), cancel)
+        return read_meta(Reader(made)).generation
+
+    def follow(
+        self,
+        proposal: Proposal,
+        generation: int,
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[Stage], None],
+        cancel: threading.Event | None = None,
+    ) -> Stage:
+        """Looks whenever `changed` is set, until the end; `tell` gets each stage that differs from the one before.
+
+        Raises PartlyDoneError when `timeout` seconds are over or somebody else changed the entry: the edit itself is
+        done, and what it set off goes on without anybody watching.
+        """
+        from kymatui.domain.remembering import Memory
+
+        assert proposal.edit is not None
+        memory, last = Memory(), None
+        deadline = time.monotonic() + timeout
+        while True:
+            changed.clear()
+            now = self._stage(proposal, generation, memory)
+            if now != last:
+                tell(now)
+                last = now
+            if now.finished:
+                return now
+            if now.lost or time.monotonic() >= deadline:
+                why = now.words if now.lost else f"not finished within {timeout:g} s: {now.words}"
+                raise PartlyDoneError(f"the Kyma is edited; {why}", hint=f"`kymatui module {proposal.toggle.module}`")
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("the Kyma is edited; nobody waits for what it sets off")
+            changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
+
+    def _stage(self, proposal: Proposal, generation: int, memory: Memory) -> Stage:
+        from kymatui.domain.catalog import catalog
+        from kymatui.domain.stages import stage
+
+        assert proposal.edit is not None
+        snapshot = self._session.snapshot()
+        return stage(
+            proposal.toggle, proposal.edit, generation, snapshot, catalog(snapshot, time.time(), memory=memory)
+        )

@@ -1,0 +1,140 @@
+"""`kymatui enable|disable|channel|manage|unmanage|policy` on the sample world with its simulated lifecycle-manager."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.cli.main import main
+from kymatui.sandbox.process import start_sandbox
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with start_sandbox(clusters=("kcp",), settled=True, viewer_token="viewer") as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture(autouse=True)
+def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(words)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def module(capsys: pytest.CaptureFixture[str], name: str) -> dict[str, Any]:
+    status, out, _ = run(capsys, "module", name, "-o", "json")
+    assert status == 0
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_a_plan_is_printed_and_nothing_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "enable", "connectivity-proxy", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, err) == (0, "")
+    assert {key: found[key] for key in ("kyma", "module", "verb", "before", "after", "outcome")} == {
+        "kyma": "kyma-system/default",
+        "module": "connectivity-proxy",
+        "verb": "enable",
+        "before": None,
+        "after": {"name": "connectivity-proxy"},
+        "outcome": "planned",
+    }
+    assert found["effects"] == [{"module": "connectivity-proxy", "words": "is installed in 1.0.2"}]
+    assert module(capsys, "connectivity-proxy")["managed"] is False
+
+
+def test_a_module_is_moved_to_another_channel_and_followed_until_it_is_ready(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = run(capsys, "channel", "istio", "fast", "--yes")
+    assert (status, out) == (0, "istio: istio 1.12.0 is ready\n")
+    assert "istio    goes up from 1.11.0 to 1.12.0" in err
+    assert "waits for lifecycle-manager" in err
+    assert module(capsys, "istio")["installed"] == "1.12.0"
+    again = run(capsys, "channel", "istio", "fast", "--yes", "-o", "json")
+    assert (again[0], json.loads(again[1])["outcome"]) == (0, "unchanged")
+
+
+def test_a_module_is_disabled_and_followed_until_it_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "disable", "application-connector", "--yes", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"]) == (0, "done")
+    assert found["effects"] == [{"module": "application-connector", "words": "is uninstalled (1.1.7)"}]
+    assert "warning: what the module created goes with it" in err
+    assert module(capsys, "application-connector")["state"] == "NotInstalled"
+
+
+def test_what_holds_a_deletion_up_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "disable", "serverless", "--yes", "--timeout", "3", "-o", "json")
+    assert (status, json.loads(out)["outcome"]) == (3, "unfinished")
+    assert "cannot be deleted while these exist: 3 Function" in err
+    assert "the Kyma is edited; not finished within 3 s" in err
+
+
+def test_a_module_is_let_go_and_then_leaves_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "unmanage", "transparent-proxy", "--yes")
+    assert (status, out) == (0, "transparent-proxy: lifecycle-manager has let go of it\n")
+    status, _, err = run(capsys, "disable", "transparent-proxy", "--yes")
+    assert status == 0
+    assert "warning: the module stays installed, and nobody manages it" in err
+    assert module(capsys, "transparent-proxy")["installed"] == "1.5.2"
+
+
+def test_a_policy_is_set(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "policy", "btp-operator", "Ignore", "--yes")
+    assert (status, out) == (0, "btp-operator: the policy is set\n")
+    assert module(capsys, "btp-operator")["policy"] == "Ignore"
+
+
+def test_a_guard_refuses_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "enable", "docker-registry", "--yes")
+    assert (status, out) == (2, "")
+    assert "docker-registry is a community module: lifecycle-manager does not install it" in err
+    status, out, err = run(capsys, "disable", "warden", "--yes", "-o", "json")
+    assert status == 2
+    assert json.loads(out)["outcome"] == "refused"
+    assert "is mandatory" in json.loads(out)["refusals"][0]
+
+
+def test_without_a_yes_nothing_is_done(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    status, out, err = run(capsys, "disable", "cluster-ip")
+    assert (status, out) == (2, "")
+    assert "nobody can be asked here" in err
+    assert module(capsys, "cluster-ip")["managed"] is True
+
+
+@pytest.mark.parametrize(("answer", "status"), [("n\n", 2), ("\n", 2), ("", 2), ("yes\n", 0)])
+def test_a_person_is_asked(
+    answer: str, status: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO(answer)
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    found = run(capsys, "policy", "nats", "Ignore")
+    assert found[0] == status
+    assert "Go on? [y/N]" in found[2]
+
+
+def test_read_only_plans_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--read-only", "disable", "keda", "--dry-run")
+    assert status == 0
+    assert "is uninstalled (1.4.0)" in out
+    status, _, err = run(capsys, "--read-only", "disable", "keda", "--yes")
+    assert status == 4
+    assert "read-only: the Kyma is not edited" in err
+    assert module(capsys, "keda")["managed"] is True
