@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kymatui.errors import UsageError
-from kymatui.wiring.sandbox import FAULTS, send_sandbox_fault, serve_sandbox
+from kymatui.cli.connecting import wanted
+from kymatui.errors import ReadOnlyError, UsageError
+from kymatui.wiring.sandbox import FAULTS, LISTING, send_sandbox_fault, serve_sandbox
 
 _HIGHEST_PORT = 65_535
 
@@ -87,6 +88,11 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _fault(args: argparse.Namespace) -> int:
+    if args.fault != LISTING and wanted(args)[0].read_only:
+        raise ReadOnlyError(
+            f"sandbox fault {args.fault} would change the sandbox, and only reading is allowed; nothing was sent",
+            hint="start without --read-only and KYMATUI_READ_ONLY to write",
+        )
     given = {
         "verb": args.verb,
         "resource": args.resource,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kymatui.sandbox.process import RunningSandbox
 
+LISTING = "list"
 FAULTS = (
     "latency",
     "throttle",
@@ -23,7 +24,7 @@ FAULTS = (
     "restore-token",
     "hold",
     "release",
-    "list",
+    LISTING,
     "clear",
 )
 """The words of `kymatui sandbox fault`, here so that its help costs no import."""

@@ -1,0 +1,201 @@
+"""Every command, read-only: what reaches a server that records everything is reading, and nothing else.
+
+The commands are taken from the parsers, so a new one fails here until it has an example.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kymatui.adapters.kube.gate import only_reads
+from kymatui.cli import screen
+from kymatui.cli.commands import COMMANDS
+from kymatui.cli.main import main
+from kymatui.wiring import sandbox
+from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.wiring.worlds import KYMAS, METAS, kyma_cluster, named
+
+READING = {
+    "catalog": ["catalog"],
+    "module": ["module", "moduleaa"],
+    "checks": ["checks", "moduleaa", "--explain"],
+    "drift": ["drift"],
+    "demo": ["demo", "--check"],
+    "config": ["config", "show"],
+    "helm template": ["helm", "template", "CHART"],
+    "helm lint": ["helm", "lint", "CHART"],
+    "helm show": ["helm", "show", "chart", "CHART"],
+    "helm pull": ["helm", "pull", "SERVER/chart-1.0.0.tgz", "--destination", "FOLDER"],
+    "sandbox up": ["sandbox", "up", "--empty", "--kubeconfig", "FOLDER/written"],
+}
+WRITING = {
+    "enable": ["enable", "moduleab", "--yes", "--no-wait"],
+    "disable": ["disable", "moduleaa", "--yes", "--no-wait"],
+    "channel": ["channel", "moduleaa", "fast", "--yes", "--no-wait"],
+    "manage": ["manage", "moduleac", "--yes", "--no-wait"],
+    "unmanage": ["unmanage", "moduleaa", "--yes", "--no-wait"],
+    "policy": ["policy", "moduleaa", "Ignore", "--yes", "--no-wait"],
+    "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
+}
+"""What changes something, and therefore leaves with 4."""
+ALL = {**READING, **WRITING}
+
+
+def leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[str]:
+    """The full names of the commands below a parser."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name
+    for action in below:
+        for word, sub in action.choices.items():
+            yield from leaves(sub, f"{name} {word}")
+
+
+def every_command() -> set[str]:
+    found = set()
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser()
+        command.load().configure(parser)
+        found |= set(leaves(parser, command.name))
+    return found
+
+
+def test_every_command_has_an_example() -> None:
+    assert every_command() == set(ALL)
+    assert all(words[: len(name.split())] == name.split() for name, words in ALL.items())
+
+
+class World:
+    """A cluster that records what reaches it, and a folder with a chart."""
+
+    def __init__(self, folder: Path, address: str) -> None:
+        self.kubeconfig = write_kubeconfig(folder, address)
+        self._names = {"CHART": chart(folder), "SERVER": address, "FOLDER": folder, "KUBECONFIG": self.kubeconfig}
+
+    def words(self, name: str) -> list[str]:
+        found = list(ALL[name])
+        for placeholder, value in self._names.items():
+            found = [word.replace(placeholder, str(value)) for word in found]
+        return found
+
+
+def chart(folder: Path) -> Path:
+    made = folder / "chart"
+    (made / "templates").mkdir(parents=True)
+    (made / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 1.0.0\n")
+    (made / "templates" / "one.yaml").write_text('kind: ConfigMap # {{ lookup "v1" "Secret" "" "" }}\n')
+    return made
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    found = kyma_cluster(3)
+    modules = [{"name": "moduleaa"}, {"name": "moduleac", "managed": False}]
+    found.put(KYMAS, {"metadata": named("default"), "spec": {"channel": "regular", "modules": modules}})
+    channels = [{"channel": channel, "version": "1.0.0"} for channel in ("regular", "fast")]
+    found.put(METAS, {"metadata": named("moduleaa"), "spec": {"moduleName": "moduleaa", "channels": channels}})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def seen() -> list[tuple[str, str]]:
+    return []
+
+
+@pytest.fixture
+def world(
+    cluster: Cluster, seen: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+
+    def respond(exchange: Exchange) -> None:
+        seen.append((exchange.method, exchange.path))
+        if exchange.path.endswith("/selfsubjectaccessreviews"):
+            exchange.json({"status": {"allowed": True}}, 201)
+        else:
+            cluster.respond(exchange)
+
+    with serving(respond) as address:
+        found = World(tmp_path, address)
+        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
+        monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(found))
+        monkeypatch.setattr(
+            "kymatui.cli.sandbox.serve_sandbox", lambda **_: 0
+        )  # a server of one's own writes to no cluster
+        yield found
+        cluster.close()
+
+
+@contextmanager
+def embedded(world: World) -> Iterator[SimpleNamespace]:
+    """What `demo` starts, for a test that wants to see its requests."""
+    yield SimpleNamespace(kubeconfig=world.kubeconfig)
+
+
+def run(words: list[str], how: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    if how == "variable":
+        monkeypatch.setenv("KYMATUI_READ_ONLY", "1")
+        return main(words)
+    return main(["--read-only", *words])
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize("name", READING)
+def test_a_command_that_reads_sends_nothing_else(
+    name: str, how: str, world: World, seen: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = run(world.words(name), how, monkeypatch)
+    assert status == (1 if name == "helm pull" else 0), "the server has no charts"
+    assert [asked for asked in seen if not only_reads(*asked)] == []
+    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "sandbox"))
+    assert bool(seen) is not silent
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize("name", WRITING)
+def test_a_command_that_writes_is_refused_before_it_sends_anything_of_it(
+    name: str,
+    how: str,
+    world: World,
+    seen: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(world.words(name), how, monkeypatch) == 4
+    assert [asked for asked in seen if not only_reads(*asked)] == []
+    said = capsys.readouterr().err
+    assert "read-only" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if not name.startswith("sandbox")])
+def test_the_same_example_writes_where_it_may(name: str, world: World, seen: list[tuple[str, str]]) -> None:
+    main(world.words(name))
+    assert [method for method, path in seen if not only_reads(method, path)] != []
+
+
+def test_the_screen_is_opened_on_a_gate_that_is_shut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def show(args: object, settings: object, connect: object, options: object) -> int:
+        assert callable(connect)
+        opened.append(connect())
+        return 0
+
+    monkeypatch.setattr(screen, "show", show)
+    for words in ([], ["demo"]):
+        for how in ("option", "variable"):
+            with monkeypatch.context() as patch:
+                assert run(words, how, patch) == 0
+    assert [session.read_only for session in opened] == [True] * 4
+    for session in opened:
+        session.close()
