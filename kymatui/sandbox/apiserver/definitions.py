@@ -13,6 +13,7 @@ from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.apiserver.resources import Object, Resource, Semantics, Subresource
 from kymatui.sandbox.clock import Clock, timestamp
 from kymatui.sandbox.schemas.nodes import Schema
+from kymatui.sandbox.schemas.pruning import prune
 from kymatui.sandbox.storage import Change, Store, Stored, type_prefix
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -147,6 +148,8 @@ class Definitions:
         spec, names = definition["spec"], definition["status"]["acceptedNames"]
         changed_at = self._store.version
         plain = _same_schema(spec["versions"])
+        storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
+        stored_as = self._semantics(definition, storage)[0]
         for version in spec["versions"]:
             if not version.get("served"):
                 continue
@@ -174,7 +177,7 @@ class Definitions:
                 ),
                 scale_paths=(version.get("subresources") or {}).get("scale"),
             )
-            resource.view = _view(resource, changed_at, plain=plain)
+            resource.view = _view(resource, stored_as, storage == version["name"], changed_at, plain=plain)
             yield resource
 
     # -- the end
@@ -263,8 +266,10 @@ def _same_schema(versions: list[Object]) -> bool:
     return all(version.get("schema") == versions[0].get("schema") for version in versions)
 
 
-def _view(resource: Resource, changed_at: int, *, plain: bool) -> Callable[[Stored], bytes] | None:
-    """How stored text is read at a version: pruned and defaulted anew where it may have another form."""
+def _view(
+    resource: Resource, stored_as: Semantics, is_storage: bool, changed_at: int, *, plain: bool
+) -> Callable[[Stored], bytes] | None:
+    """How stored text is read at a version: as the storage version has it, then pruned to the version asked for."""
     known: dict[tuple[str, str], tuple[int, bytes]] = {}
 
     def view(stored: Stored) -> bytes:
@@ -274,7 +279,9 @@ def _view(resource: Resource, changed_at: int, *, plain: bool) -> Callable[[Stor
         if cached is None or cached[0] != stored.version:
             prefix = type_prefix(resource.api_version, resource.kind)
             obj: Object = msgspec.json.decode(prefix + stored.data[1:])
-            obj, _ = resource.semantics.decode(obj)
+            obj, _ = stored_as.decode(obj)
+            if not is_storage:
+                prune(resource.schema, obj, "", [])
             del obj["kind"], obj["apiVersion"]
             cached = known[stored.key] = (stored.version, msgspec.json.encode(obj))
         return cached[1]

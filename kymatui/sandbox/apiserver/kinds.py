@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kymatui.sandbox.apiserver.resources import Cause, DecodingError, Object
@@ -105,8 +105,17 @@ def _take_texts(secret: Object) -> None:
 class CustomSemantics:
     """One version of a definition."""
 
-    def __init__(self, schema: Schema, columns: Sequence[Object], *, namespaced: bool, has_status: bool) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        columns: Sequence[Object],
+        *,
+        namespaced: bool,
+        has_status: bool,
+        scale: Mapping[str, str] | None = None,
+    ) -> None:
         self._namespaced = namespaced
+        self._scale = scale
         self._schema = schema
         self._columns = columns
         self._has_status = has_status
@@ -127,13 +136,13 @@ class CustomSemantics:
 
     def validate_create(self, obj: Object) -> Sequence[Cause]:
         found = validate_custom_metadata(obj, None, namespaced=self._namespaced)
-        return causes([*found, *custom_errors(self._schema, obj, None)])
+        return causes([*found, *custom_errors(self._schema, obj, None, scale=self._scale)])
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
-        del subresource
         found = validate_custom_metadata(new, old, namespaced=self._namespaced)
         again = validate_custom_metadata(new, None, namespaced=self._namespaced)
-        return causes([*found, *found, *again, *custom_errors(self._schema, new, old)])
+        rest = custom_errors(self._schema, new, old, scale=self._scale, subresource=subresource)
+        return causes([*found, *found, *again, *rest])
 
     def columns(self) -> list[Object]:
         return custom_columns(self._columns)

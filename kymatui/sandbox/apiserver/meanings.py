@@ -51,7 +51,8 @@ def custom_semantics(definition: Object, version: str) -> tuple[Semantics, Schem
     has_status = (found.get("subresources") or {}).get("status") is not None
     namespaced = definition["spec"]["scope"] == "Namespaced"
     columns = found.get("additionalPrinterColumns") or ()
-    return CustomSemantics(schema, columns, namespaced=namespaced, has_status=has_status), schema
+    scale = (found.get("subresources") or {}).get("scale")
+    return CustomSemantics(schema, columns, namespaced=namespaced, has_status=has_status, scale=scale), schema
 
 
 def _changed_fields(resource: Resource, subresource: str) -> tuple[FieldSet, FieldSet | None]:

@@ -5,9 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
+from kymatui.sandbox.cel import libraries, optionals
+from kymatui.sandbox.cel.moments import (
+    PARTS,
+    add,
+    duration,
+    show_duration,
+    show_timestamp,
+    subtract,
+    timestamp,
+)
 from kymatui.sandbox.cel.values import CelError, equal, type_name
 from kymatui.sandbox.schemas.constraints import pattern
 from kymatui.sandbox.schemas.fielderrors import go_float
@@ -28,13 +40,16 @@ def _is_number(value: Any) -> bool:
 def compute(name: str, left: Any, right: Any) -> Any:
     """Arithmetic and order; raises `CelError`."""
     if name in _ORDERED:
-        if (_is_number(left) and _is_number(right)) or (isinstance(left, (str, bool)) and type(left) is type(right)):
+        plain = isinstance(left, (str, bool, datetime, timedelta)) and type(left) is type(right)
+        if plain or (_is_number(left) and _is_number(right)):
             return _ORDERED[name](left, right)
         raise CelError("no such overload")
     if name == "+" and isinstance(left, str) and isinstance(right, str):
         return left + right
     if name == "+" and isinstance(left, list) and isinstance(right, list):
         return [*left, *right]
+    if name in ("+", "-") and isinstance(left, (datetime, timedelta)):
+        return add(left, right) if name == "+" else subtract(left, right)
     if not (_is_number(left) and _is_number(right)) or (type(left) is not type(right) and left != 0):
         raise CelError("no such overload")
     if isinstance(left, float) or isinstance(right, float):
@@ -65,7 +80,9 @@ def _float(name: str, left: float, right: float) -> float:
 
 
 def select(value: Any, name: str) -> Any:
-    """A field of an object or an entry of a map."""
+    """A field of an object or an entry of a map; of an optional value another optional one."""
+    if isinstance(value, optionals.Optional):
+        return optionals.select_optional(value, name)
     if not isinstance(value, dict):
         raise CelError("no such overload")
     if name not in value:
@@ -74,6 +91,9 @@ def select(value: Any, name: str) -> Any:
 
 
 def index(value: Any, key: Any) -> Any:
+    """An item of a list or an entry of a map; of an optional value another optional one."""
+    if isinstance(value, optionals.Optional):
+        return optionals.select_optional(value, key)
     if isinstance(value, dict):
         return select(value, key)
     if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):
@@ -98,6 +118,8 @@ def _size(value: Any) -> int:
 
 
 def _to_int(value: Any) -> int:
+    if isinstance(value, datetime):
+        return int(value.timestamp())
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
@@ -116,6 +138,10 @@ def _to_string(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return go_float(value)
+    if isinstance(value, timedelta):
+        return show_duration(value)
+    if isinstance(value, datetime):
+        return show_timestamp(value)
     if isinstance(value, (str, int)):
         return str(value)
     raise CelError(f"type conversion error from '{type_name(value)}' to 'string'")
@@ -187,6 +213,34 @@ def _split(text: Any, separator: Any, count: int = -1) -> list[str]:
     return _text(text).split(_text(separator), count - 1 if count > 0 else -1)
 
 
+def _format(text: Any, values: Any) -> str:
+    """%s, %d, %f, %x and %%, as the strings extension has them."""
+    left = iter(_list(values))
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["verb"] == "%":
+            return "%"
+        try:
+            value = next(left)
+        except StopIteration:
+            raise CelError("index out of range") from None
+        if match["verb"] == "f":
+            return f"{value:.{match['digits'] or 6}f}"
+        if match["verb"] in "xXob":
+            return f"{value:{match['verb']}}"
+        return _shown(value)
+
+    return re.sub(r"%(?:\.(?P<digits>\d+))?(?P<verb>[sdfexXob%])", replaced, _text(text))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_shown(key)}: {_shown(item)}" for key, item in value.items()) + "}"
+    return "null" if value is None else _to_string(value)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "size": _size,
     "int": _to_int,
@@ -197,6 +251,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dyn": lambda value: value,
     "type": type_name,
     "matches": _matches,
+    "duration": duration,
+    "timestamp": timestamp,
+    **libraries.FUNCTIONS,
 }
 METHODS: dict[str, Callable[..., Any]] = {
     "size": _size,
@@ -218,4 +275,9 @@ METHODS: dict[str, Callable[..., Any]] = {
     "min": _extreme(min),
     "max": _extreme(max),
     "isSorted": _is_sorted,
+    "reverse": lambda values: values[::-1] if isinstance(values, str) else _list(values)[::-1],
+    "format": _format,
+    **PARTS,
+    **optionals.METHODS,
+    **libraries.METHODS,
 }

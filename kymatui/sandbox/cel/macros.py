@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kymatui.sandbox.cel.optionals import NOTHING, Optional, select_optional, some
 from kymatui.sandbox.cel.values import CelError, truth
 
 Environment = dict[str, Any]
@@ -17,6 +18,8 @@ def has(target: Evaluate, field: str) -> Evaluate:
 
     def evaluate(env: Environment) -> bool:
         value = target(env)
+        if isinstance(value, Optional):
+            return select_optional(value, field).filled
         if not isinstance(value, dict):
             raise CelError("no such overload")
         return field in value
@@ -72,6 +75,26 @@ def _map(target: Evaluate, name: str, bodies: list[Evaluate]) -> Evaluate:
     return lambda env: [body({**env, name: item}) for item in _items(target(env)) if truth(test({**env, name: item}))]
 
 
+def _optional_map(target: Evaluate, name: str, bodies: list[Evaluate]) -> Evaluate:
+    body = bodies[0]
+
+    def evaluate(env: Environment) -> Any:
+        optional = target(env)
+        return some(body({**env, name: optional.value})) if optional.filled else NOTHING
+
+    return evaluate
+
+
+def _optional_flat_map(target: Evaluate, name: str, bodies: list[Evaluate]) -> Evaluate:
+    body = bodies[0]
+
+    def evaluate(env: Environment) -> Any:
+        optional = target(env)
+        return body({**env, name: optional.value}) if optional.filled else NOTHING
+
+    return evaluate
+
+
 MACROS: dict[str, tuple[int, int, Build]] = {
     "all": (1, 1, _quantifier(stops_at=False)),
     "exists": (1, 1, _quantifier(stops_at=True)),
@@ -79,5 +102,7 @@ MACROS: dict[str, tuple[int, int, Build]] = {
     "existsOne": (1, 1, _exists_one),
     "filter": (1, 1, _filter),
     "map": (1, 2, _map),
+    "optMap": (1, 1, _optional_map),
+    "optFlatMap": (1, 1, _optional_flat_map),
 }
 """Name to the least and the most bodies, and what builds it."""

@@ -8,6 +8,7 @@ from typing import Any
 from kymatui.sandbox.cel.functions import FUNCTIONS, METHODS, compute, contained, index, select
 from kymatui.sandbox.cel.lexing import CelSyntaxError, Token, string_value, tokens
 from kymatui.sandbox.cel.macros import MACROS, has
+from kymatui.sandbox.cel.optionals import select_optional
 from kymatui.sandbox.cel.values import TYPE_NAMES, CelError, equal, truth
 
 Environment = dict[str, Any]
@@ -126,13 +127,19 @@ class _Parser:
         target = self._primary()
         while True:
             if self._take("."):
-                target = self._selected(target)
+                target = self._perhaps(target) if self._take("?") else self._selected(target)
             elif self._take("["):
+                combine = select_optional if self._take("?") else index
                 place = self.expression()
                 self.expect("op", "]")
-                target = _pair(target, place, index)
+                target = _pair(target, place, combine)
             else:
                 return target
+
+    def _perhaps(self, target: Evaluate) -> Evaluate:
+        """`.?field`."""
+        field = unescaped(self.expect("name", "").text)
+        return lambda env: select_optional(target(env), field)
 
     def _selected(self, target: Evaluate) -> Evaluate:
         token = self.expect("name", "")
@@ -151,7 +158,7 @@ class _Parser:
         if method is None:
             raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
         arguments = self._arguments()
-        return lambda env: method(target(env), *(argument(env) for argument in arguments))
+        return lambda env: _invoke(method, target(env), *(argument(env) for argument in arguments))
 
     def _arguments(self) -> list[Evaluate]:
         found: list[Evaluate] = []
@@ -222,10 +229,24 @@ class _Parser:
         if self._take("("):
             return self._call(token)
         if name not in self._names[-1]:
+            member = self._namespaced(name)
+            if member is not None:
+                return member
             if name in TYPE_NAMES:
                 return lambda env: name
             raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
         return lambda env: env[name]
+
+    def _namespaced(self, name: str) -> Evaluate | None:
+        """A call like `optional.of(x)`: the function of a namespace."""
+        dot, member = self._tokens[self._at : self._at + 2] if self._at + 1 < len(self._tokens) else (None, None)
+        if dot is None or member is None or dot.text != "." or f"{name}.{member.text}" not in FUNCTIONS:
+            return None
+        self._at += 2
+        self.expect("op", "(")
+        function = FUNCTIONS[f"{name}.{member.text}"]
+        arguments = self._arguments()
+        return lambda env: _invoke(function, *(argument(env) for argument in arguments))
 
     def _call(self, token: Token) -> Evaluate:
         if token.text == "has":
@@ -239,7 +260,17 @@ class _Parser:
         if function is None:
             raise CelSyntaxError(f"undeclared reference to '{token.text}' (column {token.at + 1})")
         arguments = self._arguments()
-        return lambda env: function(*(argument(env) for argument in arguments))
+        return lambda env: _invoke(function, *(argument(env) for argument in arguments))
+
+
+def _invoke(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A call; values of other types than the function takes are no overload of it."""
+    try:
+        return function(*arguments)
+    except CelError:
+        raise
+    except (TypeError, AttributeError, ValueError, KeyError, ArithmeticError):
+        raise CelError("no such overload") from None
 
 
 def unescaped(name: str) -> str:

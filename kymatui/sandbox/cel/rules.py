@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.apply.typedvalues import ABSENT, list_element
 from kymatui.sandbox.cel.lexing import CelSyntaxError
+from kymatui.sandbox.cel.moments import duration, timestamp
+from kymatui.sandbox.cel.optionals import NOTHING, some
 from kymatui.sandbox.cel.parsing import Evaluate, compile_expression
 from kymatui.sandbox.cel.values import CelError
-from kymatui.sandbox.schemas.fielderrors import FieldError
+from kymatui.sandbox.schemas.fielderrors import FieldError, duplicate, go_value
 from kymatui.sandbox.schemas.nodes import Rule, Schema
 from kymatui.sandbox.schemas.structural import object_meta
 
@@ -24,8 +27,13 @@ _WORDS = {
     "Invalid": "Invalid value",
     "Forbidden": "Forbidden",
     "Required": "Required value",
-    "Duplicate": "Duplicate value",
 }
+_MOMENTS: dict[str, Callable[[Any], Any]] = {
+    "duration": duration,
+    "date-time": timestamp,
+    "date": lambda text: timestamp(f"{text}T00:00:00Z"),
+}
+"""Formats of strings that CEL has types for."""
 _OLD = re.compile(r"\boldSelf\b")
 
 
@@ -68,21 +76,55 @@ def validate_rules(schema: Schema, value: Any, old: Any = ABSENT) -> list[FieldE
 def _validate(schema: Schema, value: Any, old: Any, path: str, errors: list[FieldError]) -> None:
     if value is None or not has_rules(schema):
         return
-    for rule in schema.rules:
-        problem = _apply(rule, value, old, path)
-        if problem is not None:
-            errors.append(problem)
+    if schema.rules:
+        typed = _typed(schema, value)
+        before = ABSENT if old is ABSENT or old is None else _typed(schema, old)
+        for rule in schema.rules:
+            problem = _apply(rule, schema, typed, before, value, path)
+            if problem is not None:
+                errors.append(problem)
     if isinstance(value, dict):
-        before = old if isinstance(old, dict) else {}
+        olds = old if isinstance(old, dict) else {}
         for name, item in value.items():
             below = schema.properties.get(name) or schema.additional
             if below is not None:
                 place = f"{path}.{name}" if name in schema.properties or not path else f"{path}[{name}]"
-                _validate(below, item, before.get(name, ABSENT), place.lstrip("."), errors)
+                _validate(below, item, olds.get(name, ABSENT), place.lstrip("."), errors)
     elif isinstance(value, list) and schema.items is not None:
-        olds = _old_items(schema, old)
+        known = _old_items(schema, old)
         for index, item in enumerate(value):
-            _validate(schema.items, item, _old_item(schema, olds, item), f"{path}[{index}]", errors)
+            _validate(schema.items, item, _old_item(schema, known, item), f"{path}[{index}]", errors)
+
+
+def _has_moments(schema: Schema) -> bool:
+    """Whether any text at or under the node is a time or a duration to CEL."""
+    known: bool | None = schema.compiled.get("moments")
+    if known is None:
+        schema.compiled["moments"] = False
+        below = [*schema.properties.values(), schema.additional, schema.items]
+        known = schema is not object_meta() and (
+            (schema.type == "string" and schema.format in _MOMENTS)
+            or any(_has_moments(node) for node in below if node is not None)
+        )
+        schema.compiled["moments"] = known
+    return known
+
+
+def _typed(schema: Schema, value: Any) -> Any:
+    """The value with texts that are times or durations as such."""
+    if not _has_moments(schema):
+        return value
+    if isinstance(value, str) and schema.format in _MOMENTS:
+        try:
+            return _MOMENTS[schema.format](value)
+        except CelError:
+            return value
+    if isinstance(value, dict):
+        below = {name: schema.properties.get(name) or schema.additional for name in value}
+        return {name: _typed(node, value[name]) if node else value[name] for name, node in below.items()}
+    if isinstance(value, list) and schema.items is not None:
+        return [_typed(schema.items, item) for item in value]
+    return value
 
 
 def _old_items(schema: Schema, old: Any) -> dict[str, Any]:
@@ -98,25 +140,27 @@ def _old_item(schema: Schema, olds: dict[str, Any], item: Any) -> Any:
     return olds.get(list_element(schema, item), ABSENT)
 
 
-def _apply(rule: Rule, value: Any, old: Any, path: str) -> FieldError | None:
+def _apply(rule: Rule, schema: Schema, value: Any, old: Any, shown: Any, path: str) -> FieldError | None:
+    """`value` and `old` as CEL has them, `shown` as the object does."""
     env: dict[str, Any] = {"self": value}
-    if _OLD.search(rule.rule):
+    if rule.optional_old_self:
+        env["oldSelf"] = NOTHING if old is ABSENT else some(old)
+    elif _OLD.search(rule.rule):
         if old is ABSENT:
             return None
         env["oldSelf"] = old
     try:
         held = compiled(rule.rule)(env)
     except CelError as error:
-        text = f"Invalid value: {_type(value)}: rule execution error: {error}: evaluating rule: {rule.rule}"
-        return FieldError("Invalid", path, text)
+        kind = schema.type or "object"
+        return FieldError("Invalid", path, f'Invalid value: "{kind}": {error} evaluating rule: {rule.rule}')
     if held is True:
         return None
     kind = _KINDS.get(rule.reason, "Invalid")
-    return FieldError(kind, _place(rule, path), f"{_WORDS[kind]}: {_message(rule, env)}")
-
-
-def _type(value: Any) -> str:
-    return '"object"' if isinstance(value, dict) else f'"{value}"'
+    if kind == "Duplicate":
+        return duplicate(_place(rule, path), shown)
+    value_shown = f"{go_value(shown)}: " if kind == "Invalid" and not isinstance(shown, (dict, list)) else ""
+    return FieldError(kind, _place(rule, path), f"{_WORDS[kind]}: {value_shown}{_message(rule, env)}")
 
 
 def _place(rule: Rule, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 TYPE_NAMES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type"})
@@ -22,6 +23,8 @@ def type_name(value: Any) -> str:
         (str, "string"),
         (list, "list"),
         (dict, "map"),
+        (timedelta, "google.protobuf.Duration"),
+        (datetime, "google.protobuf.Timestamp"),
     )
     return next((name for kind, name in names if isinstance(value, kind)), "dyn")
 

@@ -33,11 +33,20 @@ def blocks_rules(errors: Errors) -> bool:
     return any(error.kind in _BLOCKING for error in errors)
 
 
-def validate_schema(schema: Schema, obj: Object) -> Errors:
-    """Everything but CEL and lists' keys; metadata is not looked at."""
+def validate_schema(schema: Schema, value: Any, at: str = "") -> Errors:
+    """Everything but CEL and lists' keys; metadata is not looked at.
+
+    `at` is where the value stands in an object: fields are told from the object on, but the texts from the value on.
+    """
     errors: Errors = []
-    _validate(schema, obj, "", errors)
-    return errors
+    _validate(schema, value, "", errors)
+    return [error._replace(field=_placed(error.field, at)) for error in errors] if at else errors
+
+
+def _placed(field: str, at: str) -> str:
+    if field == NOWHERE:
+        return at
+    return f"{at}{field}" if field.startswith("[") else f"{at}.{field}"
 
 
 def json_type(value: Any) -> str:

@@ -26,13 +26,12 @@ def _column(name: str, kind: str, description: str, *, form: str = "", priority:
 def custom_columns(printed: Sequence[Object]) -> list[Object]:
     """columnDefinitions; `printed` are the additionalPrinterColumns of the version."""
     columns = [name_column()]
-    for column in printed or (AGE,):
+    if not printed:
+        columns.append(_column("Age", "date", object_meta().properties["creationTimestamp"].description))
+    for column in printed:
         description = column.get("description") or ""
         if not description:
-            if column["jsonPath"] == AGE["jsonPath"]:
-                description = object_meta().properties["creationTimestamp"].description
-            else:
-                description = f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"
+            description = f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"
         form, priority = column.get("format") or "", column.get("priority") or 0
         columns.append(_column(column["name"], column["type"], description, form=form, priority=priority))
     return columns
