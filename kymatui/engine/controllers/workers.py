@@ -25,7 +25,7 @@ WORKERS: Final = 4
 
 
 class Workers(Generic[K]):
-    """Reconciles what a queue hands out. An error that is no KymatuiError is a defect: it ends all; `join` raises it."""
+    """Reconciles what a queue hands out. Any error but KymatuiError is a defect: it ends all; `join` raises it."""
 
     def __init__(
         self, name: str, queue: WorkQueue[K], reconcile: Reconcile[K], told: Told[K], *, workers: int = WORKERS
