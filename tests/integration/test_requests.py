@@ -1,0 +1,117 @@
+"""What a catalog costs the API server: one list and watch a kind, nothing while nothing happens, nothing twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from kymatui.cli.main import main
+from kymatui.domain.catalog import catalog
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshots import FeedState
+from kymatui.wiring import CatalogSession, SessionOptions, open_session
+from kymatui.wiring.events import feed_name
+from kymatui.wiring.kinds import FIXED
+from tests.integration.embedded import GROUP, NAMESPACE, eventually, reaches
+from tests.integration.recording import Recorded, module_names, modules, recorded
+
+MODULES = 30
+BUDGET = 40
+
+pytestmark = pytest.mark.xdist_group("requests")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    folder = tmp_path_factory.mktemp("recorded")
+    with recorded(folder) as found:
+        found.load(folder, modules(MODULES))
+        yield found
+
+
+@contextlib.contextmanager
+def opened(server: Recorded) -> Iterator[CatalogSession]:
+    server.asked.clear()
+    session = open_session(SessionOptions(str(server.kubeconfig)))
+    session.start(lambda: None)
+    try:
+        assert session.wait_complete(30)
+        yield session
+    finally:
+        session.close()
+
+
+def touch(server: Recorded, name: str, word: str) -> None:
+    """Changes a module's resource inside the server."""
+    client = server.cluster.server.client
+    patch = {"metadata": {"annotations": {"word": word}}}
+    server.call(lambda: client.patch(f"{name}s.{GROUP}", "default", patch, namespace=NAMESPACE))
+
+
+def word_of(session: CatalogSession, name: str) -> str:
+    kind = GroupVersionKind(GROUP, "v1alpha1", name.capitalize())
+    (item,) = session.snapshot().module_resources[kind]
+    return str((item["metadata"].get("annotations") or {}).get("word", ""))
+
+
+def test_thirty_modules_cost_forty_requests_and_no_kind_is_asked_for_twice(server: Recorded) -> None:
+    with opened(server) as session:
+        rows = catalog(session.snapshot(), 0.0).rows
+        assert [row.name for row in rows] == module_names(MODULES)
+        assert {row.state.value for row in rows} == {"Ready"}
+        assert {feed.state for feed in session.feeds.values()} == {FeedState.LIVE}
+        assert len(server.asked) <= BUDGET, server.asked
+        assert max(server.counted().values()) == 1, server.counted().most_common(3)
+        assert len(session.feeds) == MODULES + len(FIXED)
+
+
+def test_a_second_session_costs_no_more_than_the_first(server: Recorded) -> None:
+    with opened(server):
+        first = server.counted()
+    with opened(server):
+        assert server.counted() <= first
+
+
+def test_what_changes_comes_by_the_watches_alone(server: Recorded) -> None:
+    """Each change is seen, and none of them makes anybody ask for anything."""
+    with opened(server) as session:
+        before = list(server.asked)
+        for number in range(20):
+            name = module_names(MODULES)[number]
+            touch(server, name, str(number))
+            eventually(lambda name=name, number=number: word_of(session, name) == str(number), f"{name} is seen")  # type: ignore[misc]
+            catalog(session.snapshot(), 0.0)
+        assert server.asked == before
+
+
+def test_events_cost_one_request_a_namespace_that_is_looked_at(server: Recorded) -> None:
+    def about(name: str, namespace: str = NAMESPACE) -> ObjectRef:
+        return ObjectRef(GroupVersionKind(GROUP, "v1alpha1", name.capitalize()), namespace, "default")
+
+    one, two = module_names(2)
+    with opened(server) as session:
+        before = len(server.asked)
+        session.follow_events([about(one)])
+        reaches(session, feed_name(NAMESPACE), FeedState.LIVE)
+        assert server.asked[before:] == [f"GET /api/v1/namespaces/{NAMESPACE}/events"]
+        session.follow_events([about(two)])
+        session.follow_events([about(one), about(two)])
+        assert len(server.asked) == before + 1, "another object of the same namespace"
+        session.follow_events([about(one), about(two, "default")])
+        reaches(session, feed_name("default"), FeedState.LIVE)
+        session.follow_events([])
+        assert server.asked[before + 1 :] == ["GET /api/v1/namespaces/default/events"]
+
+
+@pytest.mark.parametrize(
+    "words", [["catalog"], ["module", "moduleaa"], ["checks", "moduleaa"], ["drift"]], ids=lambda words: words[0]
+)
+def test_commands_cost_no_more(server: Recorded, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    server.asked.clear()
+    assert main([*words, "--kubeconfig", str(server.kubeconfig), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert len(server.asked) <= BUDGET, server.asked
+    assert all(asked.startswith("GET ") for asked in server.asked)
