@@ -4,6 +4,7 @@
     ├── UsageError               exit 64  the command's words are off
     ├── ConfigurationError       exit 1   kubeconfig, settings, a file of the user
     ├── RefusedError             exit 2   a guard said no, or findings were found
+    │   └── OutdatedError                 what was decided upon is no longer so
     ├── PartlyDoneError          exit 3   some of it is done, some is not
     ├── ReadOnlyError            exit 4   a write in read-only or audit mode
     ├── CancelledError           exit 130 the person stopped it
@@ -54,6 +55,10 @@ class RefusedError(KymatuiError):
     """A guard refused, or something was found that the command was asked to find."""
 
     exit_code = 2
+
+
+class OutdatedError(RefusedError):
+    """What a plan was made for has changed since; nothing of it was done."""
 
 
 class PartlyDoneError(KymatuiError):

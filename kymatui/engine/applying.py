@@ -1,0 +1,334 @@
+"""Carrying a plan out: in its order, side by side within a wave, and never further than what was agreed upon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.awaiting import wait_gone, wait_ready
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.concurrency import each
+from kymatui.engine.documents import digest
+from kymatui.engine.holders import own_holder
+from kymatui.engine.hooks import run_hooks
+from kymatui.engine.inventories import Inventory, Item, State, merged
+from kymatui.engine.keeping import Keeper
+from kymatui.engine.ordering import defined_kinds, identity, is_definition
+from kymatui.engine.planning import NAMESPACE, installed, keeper_for
+from kymatui.engine.plans import Action, Part, Plan, Step
+from kymatui.engine.ports import Object
+from kymatui.engine.pruning import others_claim, phases
+from kymatui.engine.running import Progress, Run
+from kymatui.engine.sighting import conflicts_of, is_yielding, observe
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConflictError,
+    KymatuiError,
+    NotFoundError,
+    OutdatedError,
+    PartlyDoneError,
+    RefusedError,
+    ServerError,
+)
+
+_WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
+_FRESH = 10.0
+"""Seconds for which a plan is taken as it is, where nobody else worked on the module since it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was done; `inventory` is what is installed now."""
+
+    written: tuple[ObjectRef, ...]
+    deleted: tuple[ObjectRef, ...]
+    kept: tuple[Step, ...]
+    inventory: Inventory | None
+
+
+def apply(plan: Plan, run: Run, *, wait: bool = True) -> Outcome:
+    """Carries out a plan.
+
+    Raises RefusedError before anything is written where the plan has blockers, OutdatedError where the cluster is no
+    longer as it was, PartlyDoneError in the middle (run it again to go on), CancelledError.
+    """
+    refuse(plan, run)
+    if plan.changes_nothing:
+        return Outcome(
+            (), (), plan.of(Action.KEEP), installed(run.cluster, run.clock, plan.bundle.name, plan.bundle.namespace)
+        )
+    application = _Application(plan, run, wait)
+    try:
+        application.make_room()
+        with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
+            application.run = alone
+            return application.carry_out(check=waited or run.clock.now() - plan.made_at > _FRESH)
+    except CancelledError as error:
+        raise CancelledError(f"{error}; {application.told()}", hint="run it again to go on") from error
+    except KymatuiError as error:
+        raise application.failure(error) from error
+
+
+def refuse(plan: Plan, run: Run) -> None:
+    """Raises RefusedError for a plan that must not be carried out as it is."""
+    if plan.cluster != run.cluster.name:
+        raise RefusedError(f"the plan is for the cluster {plan.cluster}, and this is {run.cluster.name}")
+    if plan.blockers:
+        said = "; ".join(f"{step.ref}: {_because(step)}" for step in plan.blockers)
+        conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
+        hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
+        raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=hint)
+
+
+def _because(step: Step) -> str:
+    if step.action is not Action.CONFLICT:
+        return step.reason
+    return ", ".join(f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts)
+
+
+class _Application:
+    """One plan on its way; what was done so far is remembered for the words at the end."""
+
+    def __init__(self, plan: Plan, run: Run, wait: bool) -> None:
+        self.plan = plan
+        self.run = run
+        self._bundle = plan.bundle
+        self._wait = wait
+        self._bodies = _bodies(plan)
+        self._written: list[ObjectRef] = []
+        self._deleted: list[ObjectRef] = []
+        self._inventory: Inventory | None = None
+        self._keeper: Keeper = keeper_for(self._bundle, run.cluster, run.clock)
+
+    def make_room(self) -> None:
+        """The namespace comes first of all: the lease and the inventory live in it."""
+        own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        for step in self.plan.steps:
+            if step.ref == own and step.action is Action.CREATE:
+                self._write(step)
+
+    def carry_out(self, *, check: bool) -> Outcome:
+        """Everything but the namespace. The order of things is that of Helm, with what is old taken away last."""
+        plan, run = self.plan, self.run
+        self._keeper = keeper_for(self._bundle, run.cluster, run.clock)
+        previous = self._keeper.read()
+        self._verify(previous, objects=check)
+        self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
+        verb = "install" if plan.first else "upgrade"
+        run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
+        inventory = self._hooks(f"pre-{verb}", inventory)
+        for wave in plan.waves:
+            self._apply_wave([step for step in wave if step.action in _WRITTEN and step.part is not Part.RESOURCE])
+        if self._wait:
+            wait_ready(run, [read_ref(body) for body in self._bundle.objects], run.limits.ready)
+        inventory = self._create_resource(inventory)
+        self._prune()
+        inventory = self._hooks(f"post-{verb}", inventory)
+        inventory = self._keeper.finish(replace(inventory, items=self._left(inventory)))
+        return Outcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
+
+    # before
+
+    def _verify(self, previous: Inventory | None, *, objects: bool) -> None:
+        """Raises OutdatedError where the cluster is not as it was when the plan was made."""
+        version = previous.resource_version if previous is not None else ""
+        if version != self.plan.inventory:
+            raise OutdatedError(
+                f"somebody worked on {self._bundle.name} since the plan was made", hint="make the plan again"
+            )
+        if not objects:
+            return
+        own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        seen = [pair for pair in self.plan.observed if pair[0] != own]
+        now = each(seen, lambda pair: observe(self.run.cluster.get(pair[0])), self.run.cancel, self.run.limits.width)
+        moved = [
+            str(ref)
+            for (ref, then), found in zip(seen, now, strict=True)
+            if (then.uid, then.stamp) != (found.uid, found.stamp)
+        ]
+        if moved:
+            raise OutdatedError(
+                f"the cluster has changed since the plan was made: {', '.join(moved)}", hint="make the plan again"
+            )
+
+    def _planned(self, previous: Inventory | None) -> Inventory:
+        """What is written before the first object: all that is there, and all that will be."""
+        plan, bundle = self.plan, self._bundle
+        own = ObjectRef(NAMESPACE, "", bundle.namespace)
+        made = any(step.ref == own and step.action is Action.CREATE for step in plan.steps)
+        new = [
+            Item(step.ref, step.adopted, step.part is Part.DEFINITION)
+            for step in plan.steps
+            if step.part in (Part.OBJECT, Part.DEFINITION)
+        ]
+        resource = read_ref(bundle.resource) if bundle.resource is not None else None
+        same = previous is not None and previous.state is State.PENDING and previous.digest == digest(bundle)
+        return Inventory(
+            name=bundle.name,
+            namespace=bundle.namespace,
+            origin=bundle.origin,
+            version=bundle.version,
+            state=State.PENDING,
+            items=merged(previous.items if previous is not None else (), new),
+            digest=digest(bundle),
+            done=previous.done if same and previous is not None else (),
+            resource=(previous.resource if previous is not None else None) or resource,
+            resource_created=previous is not None and previous.resource_created,
+            policy=plan.intent.policy,
+            associated=plan.intent.associated,
+            made_namespace=made or (previous is not None and previous.made_namespace),
+            first=plan.first,
+            chart=bundle.release is not None,
+            revision=previous.revision if previous is not None else 0,
+        )
+
+    # waves
+
+    def _apply_wave(self, steps: list[Step]) -> None:
+        todo = [step for step in steps if step.ref not in self._written]
+        self._await_kinds({step.ref.kind for step in todo if step.unchecked})
+        each(todo, self._write, self.run.cancel, self.run.limits.width)
+        definitions = [step.ref for step in todo if is_definition(step.ref)]
+        if definitions:
+            wait_ready(self.run, definitions, self.run.limits.definitions)
+            self.run.cluster.forget_kinds()
+
+    def _await_kinds(self, kinds: Iterable[GroupVersionKind]) -> None:
+        """A definition that is established is served a moment later."""
+        brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
+        deadline = self.run.clock.now() + self.run.limits.definitions
+        for gvk in sorted(kind for kind in kinds if kind in brought):
+            while self.run.cluster.kind(gvk) is None:
+                if self.run.clock.now() > deadline:
+                    raise ServerError(f"{gvk} is not served, though its definition is established")
+                self.run.clock.sleep(0.1, self.run.cancel)
+                if self.run.cancel.is_set():
+                    raise CancelledError("stopped while waiting for a definition")
+                self.run.cluster.forget_kinds()
+
+    def _write(self, step: Step) -> None:
+        body = self._bodies[identity(step.ref)]
+        with self.run.step(step.action.value, step.ref):
+            if step.part in (Part.DEFINITION, Part.NAMESPACE, Part.RESOURCE):
+                self._create(body)
+            else:
+                self._apply(step, body)
+        self._written.append(step.ref)
+        self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), len(self.plan.writes)))
+
+    def _create(self, body: Object) -> None:
+        try:
+            self.run.cluster.create(body, manager=self.run.manager)
+        except ConflictError:
+            return  # it came meanwhile, or the answer to an earlier attempt was lost
+
+    def _apply(self, step: Step, body: Object) -> None:
+        cluster, manager = self.run.cluster, self.run.manager
+        try:
+            cluster.apply(body, manager=manager)
+        except ConflictError as error:
+            conflicts = conflicts_of(error)
+            live = cluster.get(step.ref)
+            agreed = self.plan.intent.force and set(conflicts) <= set(step.conflicts)
+            if not conflicts or live is None:
+                raise
+            if not agreed and not is_yielding(conflicts, live, own_holder(self._bundle)):
+                owners = ", ".join(f"{one.path} by {one.manager}" for one in conflicts)
+                raise OutdatedError(
+                    f"others own fields of {step.ref} now: {owners}", hint="make the plan again"
+                ) from error
+            cluster.apply(body, manager=manager, force=True)
+
+    # after
+
+    def _create_resource(self, inventory: Inventory) -> Inventory:
+        steps = [step for step in self.plan.steps if step.part is Part.RESOURCE]
+        for step in steps:
+            self._await_kinds([step.ref.kind])
+            if step.action is Action.CREATE:
+                self._write(step)
+        if not steps:
+            return inventory
+        return self._keeper.note(replace(inventory, resource_created=True))
+
+    def _prune(self) -> None:
+        for phase in phases(self.plan.steps):
+            uids = each(phase, self._delete, self.run.cancel, self.run.limits.width)
+            gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
+            left = wait_gone(self.run, gone, self.run.limits.gone, held_by, gone)
+            if left:
+                said = "; ".join(f"{ref}{held_by(live)}" for ref, live in left.items())
+                raise PartlyDoneError(
+                    f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
+                    hint="whoever set the finalizers has to remove them; run it again then",
+                )
+
+    def _delete(self, step: Step) -> str:
+        """Returns the uid of what is deleted, "" where there is nothing to wait for."""
+        live = self.run.cluster.get(step.ref)
+        if live is None or others_claim(live, own_holder(self._bundle), Item(step.ref)):
+            return ""
+        uid = str(live["metadata"].get("uid") or "")
+        with self.run.step("delete", step.ref):
+            try:
+                self.run.cluster.delete(step.ref, uid=uid)
+            except NotFoundError:
+                return ""
+        self._deleted.append(step.ref)
+        return uid
+
+    def _hooks(self, event: str, inventory: Inventory) -> Inventory:
+        return run_hooks(self.run, self._bundle.hooks, event, inventory, self._keeper)
+
+    def _left(self, inventory: Inventory) -> tuple[Item, ...]:
+        """What is installed now: without what was deleted, or is not there any more."""
+        kept = {identity(step.ref) for step in self.plan.of(Action.KEEP)}
+        wanted = set(self._bodies) | kept
+        return tuple(item for item in inventory.items if identity(item.ref) in wanted)
+
+    # words
+
+    def told(self) -> str:
+        """What was done and what was not."""
+        left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
+        done = len(self._written) + len(self._deleted)
+        if not left:
+            return f"all {done} changes are made"
+        return f"{done} of {len(self.plan.writes)} changes are made, not yet: {', '.join(map(str, left[:10]))}" + (
+            f" and {len(left) - 10} more" if len(left) > 10 else ""
+        )
+
+    def failure(self, error: KymatuiError) -> KymatuiError:
+        """The error for whoever asked; what failed is written down as far as the cluster lets us."""
+        if not self._written and not self._deleted and self._inventory is None:
+            return error
+        if self._inventory is not None:
+            self._note_failure(str(error))
+        hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
+        return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
+
+    def _note_failure(self, reason: str) -> None:
+        try:
+            inventory = self._keeper.read()
+            if inventory is not None:
+                self._keeper.fail(inventory, reason)
+        except (ClusterError, CancelledError):
+            return  # the error that is told already is the reason
+
+
+def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
+    bundle: Bundle = plan.bundle
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
+    resource = [bundle.resource] if bundle.resource is not None else []
+    return {identity(read_ref(body)): body for body in (own, *resource, *bundle.objects, *bundle.crds)}
+
+
+def held_by(live: Object) -> str:
+    """Who keeps an object from going, in words to put behind its name."""
+    finalizers = live["metadata"].get("finalizers") or ()
+    if not live["metadata"].get("deletionTimestamp"):
+        return ", whose deletion the server has not begun"
+    return f", held by {', '.join(finalizers)}" if finalizers else ""

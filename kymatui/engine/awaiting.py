@@ -1,0 +1,149 @@
+"""Waiting for the cluster: until things are ready, until things are gone; and saying meanwhile what is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from kymatui.domain.readiness import Readiness, readiness
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.states import State
+from kymatui.engine.concurrency import each
+from kymatui.engine.ports import Object
+from kymatui.engine.running import Progress, Run
+from kymatui.errors import KymatuiError
+
+_INSTANT: Final = frozenset(
+    {
+        ("", "ConfigMap"),
+        ("", "Secret"),
+        ("", "ServiceAccount"),
+        ("", "LimitRange"),
+        ("", "ResourceQuota"),
+        ("", "PersistentVolume"),
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("networking.k8s.io", "IngressClass"),
+        ("networking.k8s.io", "Ingress"),
+        ("policy", "PodDisruptionBudget"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("storage.k8s.io", "StorageClass"),
+        ("coordination.k8s.io", "Lease"),
+        ("batch", "CronJob"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+    }
+)
+_INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
+Found = TypeVar("Found")
+_FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
+
+
+class NotReadyError(KymatuiError):
+    """Something failed for good, or did not become ready in time; `waiting` says what and why."""
+
+    def __init__(self, message: str, waiting: Sequence[Readiness], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.waiting = tuple(waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was found of one object."""
+
+    ref: ObjectRef
+    found: Readiness
+
+
+def has_readiness(ref: ObjectRef) -> bool:
+    """Whether there is something to wait for: what only holds data is ready when it is there."""
+    return ref.kind.group not in _INSTANT_GROUPS and (ref.kind.group, ref.kind.kind) not in _INSTANT
+
+
+def wait_ready(run: Run, refs: Iterable[ObjectRef], seconds: float) -> None:
+    """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over."""
+    pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
+    if not pending:
+        return
+    total = len(pending)
+
+    def look(ref: ObjectRef) -> _Look:
+        return _Look(ref, _ready(run.cluster.get(ref), ref, run.clock.now()))
+
+    def settled(looks: Sequence[_Look]) -> bool:
+        for one in looks:
+            if one.found.ready:
+                pending.pop(one.ref, None)
+                continue
+            if pending.get(one.ref) != one.found:
+                done = total - len(pending)
+                run.tell(Progress(f"waiting for {one.ref}: {one.found.words}", one.ref, done, total))
+            pending[one.ref] = one.found
+            if one.found.state is State.ERROR and (one.ref.kind.group, one.ref.kind.kind) in _FINAL:
+                raise NotReadyError(f"{one.ref} {one.found.words}", [one.found])
+        return not pending
+
+    if not _follow(run, pending, look, settled, seconds):
+        waiting = list(pending.values())
+        said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
+        raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="look at its events and logs, and go on")
+
+
+def wait_gone(
+    run: Run, refs: Iterable[ObjectRef], seconds: float, words: Callable[[Object], str], uids: dict[ObjectRef, str]
+) -> dict[ObjectRef, Object]:
+    """Returns what is still there after that time, nothing when all are gone; `words` tells who has to act.
+
+    An object of another uid than the one in `uids` is a new one, and the old one is gone.
+    """
+    pending: dict[ObjectRef, Object | None] = dict.fromkeys(refs)
+    total = len(pending)
+
+    def look(ref: ObjectRef) -> tuple[ObjectRef, Object | None]:
+        live = run.cluster.get(ref)
+        if live is not None and uids.get(ref) not in ("", None, live["metadata"].get("uid")):
+            live = None
+        return ref, live
+
+    def settled(looks: Sequence[tuple[ObjectRef, Object | None]]) -> bool:
+        for ref, live in looks:
+            if live is None:
+                pending.pop(ref, None)
+                continue
+            if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
+                run.tell(Progress(f"waiting until {ref} is gone{words(live)}", ref, total - len(pending), total))
+            pending[ref] = live
+        return not pending
+
+    if not pending or _follow(run, pending, look, settled, seconds):
+        return {}
+    return {ref: live for ref, live in pending.items() if live is not None}
+
+
+def _follow(
+    run: Run,
+    pending: dict[ObjectRef, Readiness] | dict[ObjectRef, Object | None],
+    look: Callable[[ObjectRef], Found],
+    settled: Callable[[Sequence[Found]], bool],
+    seconds: float,
+) -> bool:
+    """Looks at all, and again at those that changed, until `settled`; False when the time is over."""
+    deadline = run.clock.now() + seconds
+    if settled(each(list(pending), look, run.cancel, run.limits.width)):
+        return True
+    places: set[tuple[GroupVersionKind, str]] = {(ref.kind, ref.namespace) for ref in pending}
+    with run.cluster.follow(places) as changes:
+        todo = list(pending)  # what changed before the watch was open
+        while True:
+            if settled(each(todo, look, run.cancel, run.limits.width)):
+                return True
+            left = deadline - run.clock.now()
+            if left <= 0:
+                return False
+            touched = changes.wait(min(left, run.limits.look), run.cancel)
+            todo = [ref for ref in pending if ref in touched] if touched else list(pending)
+
+
+def _ready(live: Object | None, ref: ObjectRef, now: float) -> Readiness:
+    if live is None:
+        return Readiness(State.PROCESSING, "it is not there", ref)
+    return readiness(live, now)

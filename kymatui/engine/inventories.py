@@ -1,0 +1,112 @@
+"""What is installed under a name, as it is written in the cluster: upgrades and deletions need no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import Origin
+from kymatui.engine.ordering import identity
+from kymatui.engine.plans import Policy
+from kymatui.errors import ConfigurationError
+
+SCHEMA: Final = "kymatui.io/inventory/v1"
+KEY: Final = "inventory"
+
+
+class State(StrEnum):
+    """How far the last run came."""
+
+    PENDING = "pending"  # at work, or cut off
+    INSTALLED = "installed"
+    DELETING = "deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One object. `adopted` ones were there before, and stay when the rest is deleted.
+
+    `definition` ones are of a chart's `crds/`: created, and never changed.
+    """
+
+    ref: ObjectRef
+    adopted: bool = False
+    definition: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What is installed under a name in a namespace.
+
+    items             in the order of installation; while a run is at work both the old and the new ones
+    digest            of the bundle that is (or is being) installed
+    done              of hooks, those of the present run that ended well
+    resource_created  the default resource was created once; it is never created again
+    made_namespace    the namespace did not exist before
+    chart             it is kept in a Helm release Secret, in `revision`
+    resource_version  of the object that it was read from
+    finished          what a later run would not have to tidy up after a run that was cut off
+    """
+
+    name: str
+    namespace: str
+    origin: Origin
+    version: str = ""
+    state: State = State.PENDING
+    items: tuple[Item, ...] = ()
+    digest: str = ""
+    done: tuple[str, ...] = ()
+    resource: ObjectRef | None = None
+    resource_created: bool = False
+    policy: Policy = Policy.CREATE_AND_DELETE
+    associated: tuple[GroupVersionKind, ...] = ()
+    made_namespace: bool = False
+    first: bool = True
+    chart: bool = False
+    revision: int = 0
+    resource_version: str = ""
+    finished: bool = False
+
+    def item(self, ref: ObjectRef) -> Item | None:
+        wanted = identity(ref)
+        return next((item for item in self.items if identity(item.ref) == wanted), None)
+
+    def holds(self, ref: ObjectRef) -> bool:
+        return self.item(ref) is not None
+
+
+def merged(old: Iterable[Item], new: Iterable[Item]) -> tuple[Item, ...]:
+    """Both, each object once; what is said of an old one stays, in the version of the new one."""
+    before = {identity(item.ref): item for item in old}
+    found: dict[tuple[str, str, str, str], Item] = {}
+    for item in new:
+        known = before.get(identity(item.ref))
+        found[identity(item.ref)] = replace(known, ref=item.ref) if known is not None else item
+    for key, item in before.items():
+        found.setdefault(key, item)
+    return tuple(found.values())
+
+
+def write_document(inventory: Inventory) -> str:
+    """An inventory as JSON."""
+    plain = msgspec.to_builtins(replace(inventory, resource_version="", finished=False))
+    return msgspec.json.encode({"schema": SCHEMA, **plain}, order="deterministic").decode()
+
+
+def read_document(text: str | bytes, where: str) -> Inventory:
+    """An inventory out of `write_document`; raises ConfigurationError that names `where` it stands."""
+    try:
+        document: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        if document.get("schema") != SCHEMA:
+            raise ConfigurationError(
+                f"{where} is an inventory of another version of kymatui ({document.get('schema')!r})",
+                hint="use that version, or a newer one",
+            )
+        return msgspec.convert(document, Inventory)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{where} holds no inventory that can be read: {error}") from error

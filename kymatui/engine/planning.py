@@ -1,0 +1,243 @@
+"""From an intent to a plan: every object is asked of the server, side by side, and nothing is written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.concurrency import WIDTH, each
+from kymatui.engine.documents import digest
+from kymatui.engine.grants import grants
+from kymatui.engine.holders import own_holder
+from kymatui.engine.inventories import Inventory
+from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
+from kymatui.engine.ordering import identity, waves
+from kymatui.engine.plans import Action, Intent, Observed, Part, Plan, Policy, Right, Step
+from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.preparing import Scopes, prepare
+from kymatui.engine.pruning import prune_steps
+from kymatui.engine.releases import SECRET, ReleaseKeeper
+from kymatui.engine.retrying import PatientCluster
+from kymatui.engine.sighting import Sight, look, observe, was_there_before
+
+NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One object of the bundle on its way into the plan."""
+
+    body: Object
+    part: Part
+    wave: int
+
+    @property
+    def ref(self) -> ObjectRef:
+        return read_ref(self.body)
+
+
+def plan(
+    intent: Intent,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    manager: str = FIELD_MANAGER,
+    cancel: threading.Event | None = None,
+    width: int = WIDTH,
+) -> Plan:
+    """What would have to be done. Raises ConfigurationError for a bundle that no cluster can take, and ClusterError.
+
+    What this cluster will not take is in the plan: steps that are blocked, with the server's reason.
+    """
+    planner = Planner(intent, cluster, clock, manager, cancel or threading.Event(), width)
+    return planner.plan()
+
+
+def keeper_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> Keeper:
+    """Where the inventory of a bundle is kept."""
+    if bundle.release is not None:
+        return ReleaseKeeper(cluster, bundle.name, bundle.namespace, clock.now)
+    return SetKeeper(cluster, bundle.name, bundle.namespace)
+
+
+def installed(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
+    """What is installed under a name, a chart or something else."""
+    found = SetKeeper(cluster, name, namespace).read()
+    return found if found is not None else ReleaseKeeper(cluster, name, namespace, clock.now).read()
+
+
+class Planner:
+    """One plan in the making."""
+
+    def __init__(
+        self, intent: Intent, cluster: Cluster, clock: Clock, manager: str, cancel: threading.Event, width: int
+    ) -> None:
+        self._cluster = PatientCluster(cluster, clock, cancel)
+        self._clock = clock
+        self._manager = manager
+        self._cancel = cancel
+        self._width = width
+        bundle = prepare(intent.bundle, self._cluster)
+        self._intent = replace(intent, bundle=bundle)
+        self._bundle = bundle
+        self._scopes = Scopes(self._cluster, bundle)
+        self._mine = own_holder(bundle)
+        self._observed: dict[ObjectRef, Observed] = {}
+        self._previous: Inventory | None = None
+
+    def plan(self) -> Plan:
+        previous = self._previous = installed(self._cluster, self._clock, self._bundle.name, self._bundle.namespace)
+        refuse_other_kind(previous, chart=self._bundle.release is not None)
+        entries = self._entries()
+        namespaces = self._namespaces(entries)
+        steps = each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
+        steps += self._resource_steps(len(entries) + 1)
+        pruned = prune_steps(self._intent, previous, self._bundle, self._cluster, self._cancel, self._width)
+        self._observed |= pruned.observed
+        steps += pruned.steps
+        return Plan(
+            cluster=self._cluster.name,
+            intent=self._intent,
+            steps=tuple(steps),
+            first=previous is None or previous.first,
+            made_at=self._clock.now(),
+            grants=grants((*self._bundle.objects, *self._bundle.crds)),
+            missing=tuple(self._missing(steps)),
+            notes=self._bundle.notes,
+            observed=tuple(self._observed.items()),
+            inventory=previous.resource_version if previous is not None else "",
+            unfinished=self._is_unfinished(previous),
+        )
+
+    def _is_unfinished(self, previous: Inventory | None) -> bool:
+        """A run that was cut off, or a chart of which something beside its objects changed: values, notes, hooks."""
+        return previous is not None and (not previous.finished or previous.digest != digest(self._bundle))
+
+    # objects
+
+    def _entries(self) -> list[_Entry]:
+        bundle = self._bundle
+        definitions = {identity(read_ref(body)) for body in bundle.crds}
+        own = self._own_namespace()
+        found = []
+        for number, wave in enumerate(waves((*bundle.crds, *own, *bundle.objects))):
+            for body in wave:
+                key = identity(read_ref(body))
+                is_own = any(body is one for one in own)
+                part = Part.DEFINITION if key in definitions else Part.NAMESPACE if is_own else Part.OBJECT
+                found.append(_Entry(body, part, number))
+        return found
+
+    def _own_namespace(self) -> tuple[Object, ...]:
+        """The namespace that the bundle lives in, where it is not there and the bundle does not bring it."""
+        name = self._bundle.namespace
+        brought = any(read_ref(body) == ObjectRef(NAMESPACE, "", name) for body in self._bundle.objects)
+        if brought or not self._intent.create_namespace:
+            return ()
+        ours = self._previous is not None and self._previous.made_namespace
+        if not ours and self._cluster.get(ObjectRef(NAMESPACE, "", name)) is not None:
+            return ()
+        return ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},)
+
+    def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
+        """The namespaces that come with the plan, and are not there yet."""
+        names = [entry.ref for entry in entries if entry.ref.kind == NAMESPACE]
+        return frozenset(ref.name for ref in names if self._cluster.get(ref) is None)
+
+    def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
+        ref = entry.ref
+        if ref.namespace in coming:
+            self._observed[ref] = Observed()
+            return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
+        if self._cluster.kind(ref.kind) is None:
+            self._observed[ref] = Observed()
+            if ref.kind in self._scopes.brought:
+                return self._unchecked(entry, "its definition comes with the plan")
+            reason = f"the cluster does not serve {ref.kind}, and no definition of it comes with the plan"
+            return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
+        sight = self._look(entry)
+        self._observed[ref] = sight.observed
+        return Step(
+            sight.action,
+            ref,
+            entry.wave,
+            entry.part,
+            sight.changes,
+            sight.conflicts,
+            sight.reason,
+            adopted=self._adopted(ref, sight),
+        )
+
+    def _look(self, entry: _Entry) -> Sight:
+        if entry.part in (Part.DEFINITION, Part.NAMESPACE):
+            live = self._cluster.get(entry.ref)
+            if live is not None and not live["metadata"].get("deletionTimestamp"):
+                return Sight(Action.SAME, live, reason="it is there, and never changed")
+        return look(self._cluster, entry.body, self._mine, manager=self._manager)
+
+    def _adopted(self, ref: ObjectRef, sight: Sight) -> bool:
+        known = self._previous.item(ref) if self._previous is not None else None
+        if known is not None:
+            return known.adopted
+        return sight.live is not None and was_there_before(sight.live, self._mine, self._manager)
+
+    def _unchecked(self, entry: _Entry, reason: str) -> Step:
+        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, reason=reason, unchecked=True)
+
+    def _resource_steps(self, wave: int) -> list[Step]:
+        """The default resource: on the first installation, where there is none."""
+        resource, previous = self._bundle.resource, self._previous
+        if resource is None or self._intent.policy is Policy.IGNORE:
+            return []
+        if previous is not None and (previous.resource_created or not previous.first):
+            return []
+        ref = read_ref(resource)
+        live = self._cluster.get(ref) if self._cluster.kind(ref.kind) is not None else None
+        self._observed[ref] = observe(live)
+        if live is not None:
+            return [Step(Action.SAME, ref, wave, Part.RESOURCE, reason="it is there, and never changed")]
+        reason = "the module's default resource, created once"
+        return [Step(Action.CREATE, ref, wave, Part.RESOURCE, reason=reason, unchecked=True)]
+
+    # rights
+
+    def _missing(self, steps: Sequence[Step]) -> Iterator[Right]:
+        """What the user is not allowed, of everything that carrying out the plan asks for."""
+        wanted = list(dict.fromkeys(self._wanted(steps)))
+        if not any(step.action in _WRITING for step in steps):
+            return
+        found = each(
+            wanted,
+            lambda right: self._cluster.allowed(right.verb, right.kind, right.namespace),
+            self._cancel,
+            self._width,
+        )
+        yield from (right for right, allowed in zip(wanted, found, strict=True) if not allowed)
+
+    def _wanted(self, steps: Sequence[Step]) -> Iterator[Right]:
+        namespace = self._bundle.namespace
+        kept = SECRET if self._bundle.release is not None else CONFIG_MAP
+        yield from (Right(verb, kept, namespace) for verb in ("create", "patch", "delete"))
+        yield from (Right(verb, LEASE, namespace) for verb in ("create", "update"))
+        for hook in self._bundle.hooks:
+            ref = read_ref(hook.body)
+            yield from (Right(verb, ref.kind, ref.namespace) for verb in ("create", "delete"))
+        for step in steps:
+            for verb in _VERBS.get(step.action, ()):
+                if verb != "patch" or step.unchecked or step.action is Action.BLOCKED:
+                    yield Right(verb, step.ref.kind, step.ref.namespace)
+
+
+_WRITING = (Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT, Action.BLOCKED)
+_VERBS = {
+    Action.CREATE: ("patch", "create"),
+    Action.CHANGE: ("patch",),
+    Action.CONFLICT: ("patch",),
+    Action.BLOCKED: ("patch",),
+    Action.DELETE: ("delete",),
+}

@@ -1,0 +1,167 @@
+"""A plan: everything that an installation, an upgrade or a deletion will do, as data that can be reviewed and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.diffing import FieldChange
+from kymatui.engine.grants import Grant
+
+
+class Action(StrEnum):
+    """What happens to one object."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    SAME = "same"
+    DELETE = "delete"
+    KEEP = "keep"  # would be deleted, and is not, for the reason that stands beside it
+    CONFLICT = "conflict"  # others own fields that would change; needs force
+    BLOCKED = "blocked"  # the server, or a rule, refuses it
+
+
+class Part(StrEnum):
+    """What an object is in its bundle."""
+
+    NAMESPACE = "namespace"  # that the bundle lives in, and does not bring
+    DEFINITION = "definition"  # created where it is missing, never changed
+    OBJECT = "object"
+    RESOURCE = "resource"  # the module's default custom resource
+    PREVIOUS = "previous"  # an earlier version had it
+
+
+class Policy(StrEnum):
+    """What to do with the module's default custom resource."""
+
+    CREATE_AND_DELETE = "CreateAndDelete"
+    IGNORE = "Ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldConflict:
+    """A field that another field manager owns."""
+
+    path: str
+    manager: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One object and what happens to it.
+
+    wave       steps of one wave run side by side; deletions have waves of their own, after all others
+    reason     why it is blocked or kept, or what a person should know of it
+    unchecked  the server could not be asked yet: the definition or the namespace comes with the plan
+    adopted    the object was there before, and nobody said that it is his
+    """
+
+    action: Action
+    ref: ObjectRef
+    wave: int
+    part: Part = Part.OBJECT
+    changes: tuple[FieldChange, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
+    reason: str = ""
+    unchecked: bool = False
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """An object as it was when the plan was made; empty words where it was not there. See `diffing.stamp`."""
+
+    uid: str = ""
+    resource_version: str = ""
+    stamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Something that the user would have to be allowed."""
+
+    verb: str
+    kind: GroupVersionKind
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        where = f"in {self.namespace}" if self.namespace else "in the whole cluster"
+        return f"{self.verb} {self.kind} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What is wanted.
+
+    force               fields that others own are taken from them
+    prune               what an earlier version had and this one has not is deleted
+    prune_definitions   also CustomResourceDefinitions, and so all their instances
+    prune_namespaces    also Namespaces, and everything in them
+    associated          further kinds whose objects the module's manager looks after; it stays as long as they do
+    create_namespace    the bundle's namespace is created where it is missing
+    """
+
+    bundle: Bundle
+    force: bool = False
+    prune: bool = True
+    prune_definitions: bool = False
+    prune_namespaces: bool = False
+    policy: Policy = Policy.CREATE_AND_DELETE
+    associated: tuple[GroupVersionKind, ...] = ()
+    create_namespace: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `apply` will do on the cluster of that name.
+
+    intent     with its bundle as it will be sent: namespaces, marks, order
+    waves      the objects to apply are those of the bundle; each step names its own
+    first      nothing of that name has ever been installed to its end
+    observed   what was seen; the plan is refused when that is no longer so
+    inventory  the resourceVersion of the inventory that was seen, "" where there was none
+    unfinished an earlier run was cut off; carrying out the plan finishes it
+    """
+
+    cluster: str
+    intent: Intent
+    steps: tuple[Step, ...]
+    first: bool
+    made_at: float
+    grants: tuple[Grant, ...] = ()
+    missing: tuple[Right, ...] = ()
+    notes: tuple[str, ...] = ()
+    observed: tuple[tuple[ObjectRef, Observed], ...] = ()
+    inventory: str = ""
+    unfinished: bool = False
+
+    @property
+    def bundle(self) -> Bundle:
+        return self.intent.bundle
+
+    def of(self, *actions: Action) -> tuple[Step, ...]:
+        """The steps of some actions."""
+        return tuple(step for step in self.steps if step.action in actions)
+
+    @property
+    def waves(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps one group after the other; those of one group run side by side."""
+        numbers = sorted({step.wave for step in self.steps})
+        return tuple(tuple(step for step in self.steps if step.wave == number) for number in numbers)
+
+    @property
+    def blockers(self) -> tuple[Step, ...]:
+        """What keeps the plan from being carried out as it is."""
+        return self.of(Action.BLOCKED) if self.intent.force else self.of(Action.BLOCKED, Action.CONFLICT)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether everything is as it should be already, and was finished."""
+        return not self.first and not self.unfinished and not self.writes
+
+    @property
+    def writes(self) -> tuple[Step, ...]:
+        """The steps that write."""
+        return self.of(Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT)

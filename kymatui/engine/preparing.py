@@ -1,0 +1,55 @@
+"""A bundle made ready for one cluster: names checked, namespaces by scope, marks set, every object once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.engine.bundles import Bundle, BundleHook
+from kymatui.engine.holders import mark
+from kymatui.engine.ordering import clean, defined_kinds, is_definition, named, unique
+from kymatui.engine.ports import Cluster, Object
+
+
+def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
+    """The same bundle as it will be sent. Raises ConfigurationError that names the object that cannot be."""
+    where = bundle.origin.address or bundle.name
+    for body in (*bundle.crds, *bundle.objects, *(hook.body for hook in bundle.hooks)):
+        named(body, where)
+    scopes = Scopes(cluster, bundle)
+    objects = [mark(scopes.clean(body), bundle) for body in bundle.objects]
+    crds = [scopes.clean(body) for body in bundle.crds]
+    known = {read_ref(body) for body in crds}
+    resource = bundle.resource
+    if resource is not None:
+        named(resource, where)
+        resource = scopes.clean(resource)
+    return replace(
+        bundle,
+        objects=tuple(body for body in unique(objects) if read_ref(body) not in known),
+        crds=tuple(unique(crds)),
+        hooks=tuple(BundleHook(one.hook, scopes.clean(one.body)) for one in bundle.hooks),
+        resource=resource,
+    )
+
+
+class Scopes:
+    """Which kinds are namespaced: as the cluster says, else as the definitions say that come along."""
+
+    def __init__(self, cluster: Cluster, bundle: Bundle) -> None:
+        self._cluster = cluster
+        self._namespace = bundle.namespace
+        definitions = [body for body in (*bundle.crds, *bundle.objects) if is_definition(read_ref(body))]
+        self.brought: Mapping[GroupVersionKind, bool] = defined_kinds(definitions)
+        self._known: dict[GroupVersionKind, bool | None] = {}
+
+    def namespaced(self, gvk: GroupVersionKind) -> bool | None:
+        if gvk not in self._known:
+            served = self._cluster.kind(gvk) if gvk not in self.brought else None
+            self._known[gvk] = served.namespaced if served is not None else self.brought.get(gvk)
+        return self._known[gvk]
+
+    def clean(self, body: Object) -> Object:
+        return clean(body, self.namespaced(read_ref(body).kind), self._namespace)

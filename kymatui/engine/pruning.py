@@ -1,0 +1,121 @@
+"""What an earlier version had and this one has not: deleted with consent, in two phases, never what is another's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.concurrency import each
+from kymatui.engine.holders import Holder, holder, own_holder
+from kymatui.engine.inventories import Inventory, Item
+from kymatui.engine.ordering import identity, is_definition, is_namespace, is_system_namespace
+from kymatui.engine.plans import Action, Intent, Observed, Part, Step
+from kymatui.engine.ports import Cluster, Object
+from kymatui.engine.sighting import observe
+
+FIRST_PHASE: Final = 1_000
+SECOND_PHASE: Final = 1_001
+
+# Lifecycle-manager's list, with StatefulSet and DaemonSet: what others run on goes when they are gone.
+_LATE: Final = frozenset(
+    {
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("", "Namespace"),
+        ("", "ServiceAccount"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("", "Service"),
+        ("apps", "Deployment"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The steps, and what was seen of their objects."""
+
+    steps: tuple[Step, ...]
+    observed: dict[ObjectRef, Observed]
+
+
+def is_late(ref: ObjectRef) -> bool:
+    """Whether an object goes in the second phase."""
+    return (ref.kind.group, ref.kind.kind) in _LATE
+
+
+def prune_steps(
+    intent: Intent,
+    previous: Inventory | None,
+    bundle: Bundle,
+    cluster: Cluster,
+    cancel: threading.Event,
+    width: int,
+) -> Pruned:
+    """What of the previous inventory the bundle has not: to be deleted, or kept with the reason."""
+    if previous is None:
+        return Pruned((), {})
+    wanted = {identity(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
+    gone = [item for item in previous.items if identity(item.ref) not in wanted and not _is_own_place(item, previous)]
+    live = each(gone, lambda item: cluster.get(item.ref), cancel, width)
+    observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
+    mine = own_holder(bundle)
+    steps = [_step(intent, item, body, mine) for item, body in zip(gone, live, strict=True) if body is not None]
+    return Pruned(tuple(steps), observed)
+
+
+def _is_own_place(item: Item, previous: Inventory) -> bool:
+    return previous.made_namespace and is_namespace(item.ref) and item.ref.name == previous.namespace
+
+
+def _step(intent: Intent, item: Item, live: Object, mine: Holder) -> Step:
+    reason = _kept_because(intent, item, live, mine)
+    wave = SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
+    if reason:
+        return Step(Action.KEEP, item.ref, wave, Part.PREVIOUS, reason=reason, adopted=item.adopted)
+    return Step(Action.DELETE, item.ref, wave, Part.PREVIOUS, reason="this version does not have it")
+
+
+def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder) -> str:
+    ref = item.ref
+    if is_namespace(ref) and is_system_namespace(ref.name):
+        return "a namespace of the system"
+    if item.adopted:
+        return "it was there before the module"
+    if not intent.prune:
+        return "nothing is pruned, as asked"
+    if is_definition(ref) and not intent.prune_definitions:
+        return "with a definition go all its instances; that needs consent"
+    if is_namespace(ref) and not intent.prune_namespaces:
+        return "with a namespace goes everything in it; that needs consent"
+    annotations = live["metadata"].get("annotations") or {}
+    if annotations.get("helm.sh/resource-policy") == "keep":
+        return "it says that it is to be kept (helm.sh/resource-policy)"
+    return others_claim(live, mine, item)
+
+
+def others_claim(live: Object, mine: Holder, item: Item) -> str:
+    """Why an object is not ours to delete, or ""."""
+    found = holder(live)
+    if found is not None and found != mine:
+        return f"it belongs to the {found} now"
+    if found is None and not item.definition:
+        return "its marks were taken away: somebody has made it his own"
+    return ""
+
+
+def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The deletions of a plan, those of the first phase and those of the second."""
+    deletions = [step for step in steps if step.action is Action.DELETE]
+    return (
+        tuple(step for step in deletions if step.wave == FIRST_PHASE),
+        tuple(step for step in deletions if step.wave == SECOND_PHASE),
+    )

@@ -1,0 +1,256 @@
+"""Inventories of charts: Helm's own release Secrets, with what Helm does not keep beside what it does.
+
+`helm list`, `helm history`, `helm rollback` and `helm uninstall` find what they expect. Where helm itself has written
+the newest revision, what is installed is read from its manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import Bundle, Origin
+from kymatui.engine.inventories import KEY, Inventory, Item, State, merged, read_document, write_document
+from kymatui.engine.keeping import secret_text
+from kymatui.engine.ports import Cluster, Object
+from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
+from kymatui.helm.manifests import split_manifests
+from kymatui.helm.releases import (
+    HookRun,
+    Release,
+    ReleaseHook,
+    Status,
+    from_secret,
+    next_version,
+    secret_name,
+    surplus,
+    to_secret,
+)
+from kymatui.helm.yaml import YamlError, load_as_json
+
+SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_DESCRIPTIONS: Final = {
+    Status.PENDING_INSTALL: "Initial install underway",
+    Status.PENDING_UPGRADE: "Preparing upgrade",
+    Status.UNINSTALLING: "Deletion in progress (or silently failed)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Revision:
+    """One Secret; `own` is what kymatui wrote beside the release, None where helm wrote it."""
+
+    release: Release
+    own: Inventory | None
+    resource_version: str
+
+
+class ReleaseKeeper:
+    """In Secrets `sh.helm.release.v1.NAME.vN`; at most `limit` revisions are kept."""
+
+    def __init__(
+        self, cluster: Cluster, name: str, namespace: str, now: Callable[[], float], *, limit: int = 10
+    ) -> None:
+        self._cluster = cluster
+        self._name, self._namespace = name, namespace
+        self._now = now
+        self._limit = limit
+
+    def read(self) -> Inventory | None:
+        history = self._history()
+        if not history or history[-1].release.status is Status.UNINSTALLED:
+            return None
+        latest = history[-1]
+        if latest.release.status.is_pending and latest.own is None:
+            raise RefusedError(
+                f"helm is at work on the release {self._namespace}/{self._name} (or was cut off): revision"
+                f" {latest.release.version} is {latest.release.status.value}",
+                hint=f"if it is not, roll it back with helm, or delete the Secret {latest.release.key}",
+            )
+        return self._read(history)
+
+    def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
+        history = self._history()
+        latest = history[-1] if history else None
+        if latest is not None and latest.release.status.is_pending and _digest(latest) == inventory.digest:
+            return self._write(latest.release, replace(inventory, revision=latest.release.version))
+        if latest is not None and latest.release.status.is_pending:
+            self._mark(latest, Status.FAILED, "cut off, and followed by another revision")
+        self._make_room([one.release for one in history])
+        release = self._new(history, bundle)
+        return self._write(release, replace(inventory, revision=release.version))
+
+    def note(self, inventory: Inventory) -> Inventory:
+        release = self._release(inventory)
+        if inventory.state is State.DELETING:
+            release = _with_status(release, Status.UNINSTALLING)
+        return self._write(_with_runs(release, inventory.done), inventory)
+
+    def finish(self, inventory: Inventory) -> Inventory:
+        done = replace(inventory, state=State.INSTALLED, first=False)
+        word = "Install complete" if inventory.first else "Upgrade complete"
+        release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
+        written = self._write(_with_runs(release, inventory.done), done)
+        for other in self._history():
+            if other.release.status is Status.DEPLOYED and other.release.version != inventory.revision:
+                self._mark(other, Status.SUPERSEDED, other.release.description)
+        return written
+
+    def fail(self, inventory: Inventory, reason: str) -> Inventory:
+        release = self._release(inventory)
+        if not release.status.is_pending:
+            return inventory
+        verb = "Release" if inventory.first else "Upgrade"
+        failed = replace(release, status=Status.FAILED, description=f'{verb} "{self._name}" failed: {reason}')
+        return self._write(_with_runs(failed, inventory.done), inventory)
+
+    def remove(self, inventory: Inventory) -> None:
+        for one in self._history():  # oldest first: as long as there is one, it can be found what was installed
+            self._delete(one.release.version)
+
+    # reading
+
+    def _history(self) -> list[_Revision]:
+        secrets = self._cluster.list(SECRET, self._namespace, labels=f"owner=helm,name={self._name}")
+        found = [self._revision(secret) for secret in secrets]
+        return sorted(found, key=lambda one: one.release.version)
+
+    def _revision(self, secret: Object) -> _Revision:
+        text = secret_text(secret, KEY)
+        own = read_document(text, f"Secret {secret['metadata']['name']}") if text else None
+        return _Revision(from_secret(secret), own, str(secret["metadata"].get("resourceVersion") or ""))
+
+    def _read(self, history: Sequence[_Revision]) -> Inventory:
+        latest = history[-1]
+        deployed = [one for one in history if one.release.status is Status.DEPLOYED]
+        since = deployed[-1].release.version if deployed else 0
+        items: tuple[Item, ...] = ()
+        for one in history:
+            if one.release.version >= since:
+                items = merged(items, self._items(one))
+        base = latest.own or next((one.own for one in reversed(history) if one.own), None)
+        known = base or Inventory(self._name, self._namespace, Origin("helm", ""), chart=True)
+        ever = any(one.release.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+        return replace(
+            known,
+            items=items,
+            state=_STATES.get(latest.release.status, State.PENDING),
+            version=str((latest.release.chart.get("metadata") or {}).get("version") or known.version),
+            digest=known.digest if latest.own is not None else "",
+            done=known.done if latest.own is not None and latest.release.status.is_pending else (),
+            first=not ever,
+            chart=True,
+            revision=latest.release.version,
+            resource_version=latest.resource_version,
+            finished=latest.release.status is Status.DEPLOYED and len(deployed) == 1,
+        )
+
+    def _items(self, one: _Revision) -> tuple[Item, ...]:
+        if one.own is not None:
+            return one.own.items
+        return tuple(Item(ref) for ref in self._manifest_refs(one.release))
+
+    def _manifest_refs(self, release: Release) -> Iterable[ObjectRef]:
+        for text in split_manifests(release.manifest):
+            try:
+                body = load_as_json(text)
+            except YamlError as error:
+                raise ConfigurationError(f"the manifest of Secret {release.key} cannot be read: {error}") from error
+            ref = read_ref(body)
+            if not ref.name:
+                continue
+            served = self._cluster.kind(ref.kind)
+            namespaced = served.namespaced if served is not None else bool(ref.namespace)
+            yield ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
+
+    def _release(self, inventory: Inventory) -> Release:
+        secret = self._cluster.get(ObjectRef(SECRET, self._namespace, secret_name(self._name, inventory.revision)))
+        if secret is None:
+            raise RefusedError(
+                f"revision {inventory.revision} of the release {self._namespace}/{self._name} was deleted meanwhile",
+                hint="run it again",
+            )
+        return from_secret(secret)
+
+    # writing
+
+    def _new(self, history: Sequence[_Revision], bundle: Bundle) -> Release:
+        chart = bundle.release
+        assert chart is not None, "a chart's bundle has a release"
+        moment = self._moment()
+        alive = [one.release for one in history if one.release.status is not Status.UNINSTALLED]
+        status = Status.PENDING_UPGRADE if _was_deployed(alive) else Status.PENDING_INSTALL
+        return Release(
+            self._name,
+            self._namespace,
+            next_version(one.release for one in history),
+            status,
+            _DESCRIPTIONS[status],
+            chart.notes,
+            alive[0].first_deployed if alive else moment,
+            moment,
+            None,
+            chart.chart,
+            chart.config,
+            chart.manifest,
+            tuple(ReleaseHook(one.hook) for one in bundle.hooks),
+            {},
+            "ssa",
+        )
+
+    def _write(self, release: Release, inventory: Inventory) -> Inventory:
+        secret = to_secret(release, modified_at=self._moment())
+        secret["data"][KEY] = base64.b64encode(write_document(inventory).encode()).decode()
+        found = self._cluster.apply(secret, force=True)
+        return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
+
+    def _mark(self, one: _Revision, status: Status, description: str) -> None:
+        secret = to_secret(replace(one.release, status=status, description=description), modified_at=self._moment())
+        if one.own is not None:
+            secret["data"][KEY] = base64.b64encode(write_document(one.own).encode()).decode()
+        self._cluster.apply(secret, force=True)
+
+    def _make_room(self, history: Sequence[Release]) -> None:
+        for release in surplus(history, self._limit):
+            self._delete(release.version)
+
+    def _delete(self, version: int) -> None:
+        try:
+            self._cluster.delete(ObjectRef(SECRET, self._namespace, secret_name(self._name, version)))
+        except NotFoundError:
+            return
+
+    def _moment(self) -> datetime:
+        return datetime.fromtimestamp(self._now(), UTC)
+
+
+_STATES: Final = {Status.DEPLOYED: State.INSTALLED, Status.UNINSTALLING: State.DELETING}
+
+
+def _digest(one: _Revision) -> str:
+    return one.own.digest if one.own is not None else ""
+
+
+def _was_deployed(history: Iterable[Release]) -> bool:
+    return any(one.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+
+
+def _with_status(release: Release, status: Status) -> Release:
+    return replace(release, status=status, description=_DESCRIPTIONS[status])
+
+
+def _with_runs(release: Release, done: Iterable[str]) -> Release:
+    """Hooks that ended well in this run are told as such."""
+    ended = {key.partition(" ")[2] for key in done}
+    hooks = tuple(
+        replace(one, last_run=HookRun("Succeeded", one.last_run.started_at, one.last_run.completed_at))
+        if one.hook.path + "#" + one.hook.name in ended
+        else one
+        for one in release.hooks
+    )
+    return replace(release, hooks=hooks)

@@ -1,0 +1,118 @@
+"""What a run has about it: the cluster, a clock, a way to stop it, a journal, and somebody to tell."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.concurrency import WIDTH
+from kymatui.engine.identities import own_identity
+from kymatui.engine.journals import Journal, Mark
+from kymatui.engine.leases import Lease, Terms
+from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What happens at this moment: `words` for people, about an object or none; `done` of `total` steps."""
+
+    words: str
+    ref: ObjectRef | None = None
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long to wait, in seconds, and how many requests may be under way at a time.
+
+    look  how often something is looked at again though nothing is said to have changed
+    """
+
+    definitions: float = 60.0
+    ready: float = 300.0
+    hooks: float = 300.0
+    gone: float = 300.0
+    look: float = 15.0
+    width: int = WIDTH
+    lease: Terms = field(default_factory=Terms)
+    patience: Patience = PATIENT
+
+
+class SystemClock:
+    """Implements `Clock` with the machine's."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
+        if cancel is None:
+            time.sleep(seconds)
+        else:
+            cancel.wait(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. `begin` makes it; steps take it as their first argument."""
+
+    cluster: Cluster
+    clock: Clock
+    cancel: threading.Event
+    journal: Journal
+    tell: Callable[[Progress], None]
+    limits: Limits
+    manager: str
+    identity: str
+    outside: Cluster
+
+    @contextlib.contextmanager
+    def step(self, what: str, on: object = "") -> Iterator[None]:
+        """A step with its lines in the journal."""
+        self.journal.write(Mark.BEGUN, what, on)
+        try:
+            yield
+        except BaseException as error:
+            self.journal.write(Mark.FAILED, what, on, f"{type(error).__name__}: {error}")
+            raise
+        self.journal.write(Mark.DONE, what, on)
+
+    @contextlib.contextmanager
+    def alone(self, name: str, namespace: str) -> Iterator[tuple[Run, bool]]:
+        """Nobody else works on this name meanwhile; yields the run to go on with, and whether it had to wait."""
+        lease = Lease(self.cluster, self.clock, name, namespace, self.identity, self.limits.lease)
+        with lease.hold(self.cancel, lambda words: self.tell(Progress(words))) as stopped:
+            cluster = PatientCluster(self.outside, self.clock, stopped, self.limits.patience)
+            yield replace(self, cluster=cluster, cancel=stopped), lease.waited
+
+
+@contextlib.contextmanager
+def begin(
+    cluster: Cluster,
+    *,
+    clock: Clock | None = None,
+    cancel: threading.Event | None = None,
+    journal: Path | None = None,
+    tell: Callable[[Progress], None] | None = None,
+    limits: Limits | None = None,
+    manager: str = FIELD_MANAGER,
+) -> Iterator[Run]:
+    """A run on a cluster. `tell` is called from any thread."""
+    chosen_clock, chosen_cancel, chosen = clock or SystemClock(), cancel or threading.Event(), limits or Limits()
+    identity = own_identity()
+    book = Journal(journal, identity, chosen_clock.now)
+    patient = PatientCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
+    try:
+        yield Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster)
+    finally:
+        book.close()
+
+
+def _silent(progress: Progress) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,121 @@
+"""One object, asked of the server: what applying it would do, without doing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.objects import read_ref
+from kymatui.engine.diffing import FieldChange, compare, stamp
+from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
+from kymatui.engine.plans import Action, FieldConflict, Observed
+from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
+from kymatui.engine.retrying import field_conflicts
+from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+
+_MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What applying would do; `live` is the object as it is, `after` as it would be, None where nobody knows."""
+
+    action: Action
+    live: Object | None
+    after: Object | None = None
+    changes: tuple[FieldChange, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
+    reason: str = ""
+    forbidden: bool = False
+
+    @property
+    def observed(self) -> Observed:
+        return observe(self.live)
+
+
+def observe(live: Object | None) -> Observed:
+    """What is remembered of an object to know it again."""
+    if live is None:
+        return Observed()
+    metadata = live["metadata"]
+    return Observed(str(metadata.get("uid") or ""), str(metadata.get("resourceVersion") or ""), stamp(live))
+
+
+def look(cluster: Cluster, body: Object, mine: Holder, *, manager: str = FIELD_MANAGER) -> Sight:
+    """What applying `body` would do; `mine` are the marks that do not stand in the way."""
+    live = cluster.get(read_ref(body))
+    if live is not None:
+        if (live["metadata"] or {}).get("deletionTimestamp"):
+            return Sight(Action.BLOCKED, live, reason=_being_deleted(live))
+        other = holder(live)
+        if other is not None and other != mine:
+            return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
+    return dry_run(cluster, body, live, mine, manager=manager)
+
+
+def dry_run(
+    cluster: Cluster, body: Object, live: Object | None, mine: Holder, *, manager: str = FIELD_MANAGER
+) -> Sight:
+    """The server's own answer."""
+    conflicts: tuple[FieldConflict, ...] = ()
+    try:
+        try:
+            after = cluster.apply(body, manager=manager, dry_run=True)
+        except ConflictError as error:
+            conflicts = conflicts_of(error)
+            if not conflicts:
+                raise
+            after = cluster.apply(body, manager=manager, dry_run=True, force=True)
+    except ForbiddenError as error:
+        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
+    except (InvalidError, NotFoundError, ConflictError) as error:
+        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
+    if live is None:
+        return Sight(Action.CREATE, None, after, compare(None, body))
+    changes = compare(live, after)
+    if conflicts and not is_yielding(conflicts, live, mine):
+        return Sight(Action.CONFLICT, live, after, changes, conflicts, "others own fields that it would change")
+    if not changes and _owned(live, manager) == _owned(after, manager):
+        return Sight(Action.SAME, live, after)
+    reason = "" if changes else "who owns its fields changes, and nothing else"
+    return Sight(Action.CHANGE, live, after, changes, conflicts, reason)
+
+
+def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
+    """The fields that others own, each with who does."""
+    found = []
+    for cause in field_conflicts(error):
+        match = _MANAGER.search(str(cause.get("message") or ""))
+        path = str(cause.get("field") or "").removeprefix(".")
+        found.append(FieldConflict(path, match[1] if match else "another manager"))
+    return tuple(found)
+
+
+def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], mine: Holder) -> bool:
+    """Whether the fields belong to helm, on an object of this very release: it is the same owner by another tool."""
+    return holder(live) == mine and {conflict.manager for conflict in conflicts} <= {HELM_MANAGER}
+
+
+def was_there_before(live: Mapping[str, Any], mine: Holder, manager: str = FIELD_MANAGER) -> bool:
+    """Whether an object was made by somebody else, who says nothing of it."""
+    return holder(live) != mine and manager not in field_managers(live)
+
+
+def why(error: ClusterError) -> str:
+    """An error in one sentence, with what to do."""
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _owned(live: Mapping[str, Any], manager: str) -> object:
+    for entry in (live.get("metadata") or {}).get("managedFields") or ():
+        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
+            return entry.get("fieldsV1")
+    return None
+
+
+def _being_deleted(live: Mapping[str, Any]) -> str:
+    finalizers = live["metadata"].get("finalizers") or ()
+    held = f", held by {', '.join(finalizers)}" if finalizers else ""
+    return f"it is being deleted{held}"
