@@ -9,18 +9,12 @@ from typing import Any, ClassVar, Final
 
 from kymatui.helm.archives import ChartFile
 from kymatui.helm.globbing import file_glob
+from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.text import from_bytes
-from kymatui.helm.govalues.types import Function, TypedList, TypedMap, Uint8
+from kymatui.helm.govalues.types import Function, FunctionError, TypedList, TypedMap, Uint8
 from kymatui.helm.metadata import Dependency, Maintainer, Metadata
 from kymatui.helm.trees import ChartNode
 from kymatui.helm.yaml import YamlError, dump_yaml
-
-VALUES: Final = "common.Values"
-
-
-def go_values(entries: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> TypedMap:
-    """A map of Helm's type Values."""
-    return TypedMap(VALUES, entries)
 
 
 class Files(TypedMap):
@@ -150,7 +144,7 @@ def _dependency_map(one: Dependency) -> dict[str, Any]:
 def scope_templates(root: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any) -> Scopes:
     """Dot for every chart of the tree, and the templates with the chart that each belongs to."""
     scopes = Scopes()
-    scopes.add(root, go_values(values), release, capabilities)
+    scopes.add(root, Values(values), release, capabilities)
     return scopes
 
 
@@ -159,29 +153,28 @@ class Scopes:
 
     def __init__(self) -> None:
         self.sources: dict[str, bytes] = {}
-        self.places: dict[str, tuple[TypedMap, str]] = {}
+        self.places: dict[str, tuple[Values, str]] = {}
 
-    def add(self, node: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any) -> TypedMap:
+    def add(self, node: ChartNode, values: Values, release: dict[str, Any], capabilities: Any) -> dict[str, Any]:
         subcharts: dict[str, Any] = {}
-        dot = go_values(
-            {
-                "Chart": chart_map(node.metadata, is_root=node.is_root),
-                "Files": files_of(node.chart.files),
-                "Release": release,
-                "Capabilities": capabilities,
-                "Values": values,
-                "Subcharts": subcharts,
-            }
-        )
+        dot = {
+            "Chart": chart_map(node.metadata, is_root=node.is_root),
+            "Files": files_of(node.chart.files),
+            "Release": release,
+            "Capabilities": capabilities,
+            "Values": values,
+            "Subcharts": subcharts,
+        }
         for child in node.dependencies:
-            # Of Helm's type Values here, a plain map in the parent: two maps, which share all that is below them.
-            below = values.get(child.name)
-            inner = go_values(below if isinstance(below, dict) else ())
+            try:
+                inner = values.find_table(child.name)
+            except FunctionError:  # a name with a dot in it is a path to Helm
+                inner = Values({})
             subcharts[child.name] = self.add(child, inner, release, capabilities)
-        self.add_templates(node, dot)
+        self.add_templates(node, Values(dot))
         return dot
 
-    def add_templates(self, node: ChartNode, dot: TypedMap) -> None:
+    def add_templates(self, node: ChartNode, dot: Values) -> None:
         path = node.path
         folder = posixpath.normpath(f"{path}/templates")
         library = node.chart.is_library
@@ -192,8 +185,8 @@ class Scopes:
             self.sources[place] = data
             self.places[place] = (dot, folder)
 
-    def enter(self, place: str) -> TypedMap:
+    def enter(self, place: str) -> Values:
         """Dot of a template, .Template included."""
         dot, folder = self.places[place]
-        dot["Template"] = go_values({"Name": place, "BasePath": folder})
+        dot["Template"] = Values({"Name": place, "BasePath": folder})
         return dot

@@ -37,12 +37,20 @@ def load_values(data: bytes) -> dict[str, Any]:
 
 
 def split_documents(data: bytes) -> list[bytes]:
-    """The documents of a file as k8s.io/apimachinery's YAMLReader cuts them: at lines that begin with `---`."""
+    """The documents of a file as k8s.io/apimachinery's YAMLReader cuts them: at lines that begin with `---`.
+
+    Every line of a document ends with one newline, the last too, and carriage returns at the ends of lines are gone.
+    """
+    if not data:
+        return []
+    *ended, last = data.replace(b"\r\n", b"\n").split(b"\n")
+    if last:
+        ended.append(last)
     if b"\n---" not in data and not data.startswith(_SEPARATOR):
-        return [data] if data else []
+        return [b"\n".join([*ended, b""])]
     documents: list[bytes] = []
     lines: list[bytes] = []
-    for line in data.removesuffix(b"\n").split(b"\n"):
+    for line in ended:
         if line.startswith(_SEPARATOR):
             rest = line[len(_SEPARATOR) :].strip()
             if rest and not rest.startswith(b"#"):
@@ -52,7 +60,7 @@ def split_documents(data: bytes) -> list[bytes]:
                 documents.append(b"\n".join([*lines, b""]))
                 lines = []
                 continue
-        lines.append(line.removesuffix(b"\r"))
+        lines.append(line)
     if lines:
         documents.append(b"\n".join([*lines, b""]))
     return documents

@@ -10,15 +10,16 @@ from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import (
     ANY,
     INVALID,
+    MAP,
     REFLECT,
     Function,
     FunctionError,
     NilPointer,
     Object,
-    TypedMap,
     go_type,
 )
 from kymatui.helm.language.faults import EvalError, ExecError, MethodError
@@ -32,10 +33,6 @@ CHUNK: Final = 4096
 
 CONCRETE: Final = object()
 """Stands for the container of a value that was not taken out of anything."""
-
-
-VALUES: Final = "common.Values"
-"""The type of .Values and of dot: to templates a map[string]interface {} under another name."""
 
 
 class Spender(Protocol):
@@ -57,8 +54,10 @@ def fields(value: Any, container: Any, names: tuple[str, ...]) -> Any:
     """`.a.b.c` of a value."""
     for name in names:
         cls = value.__class__
-        if cls is dict or (cls is TypedMap and value.go_type == VALUES):
+        if cls is dict:
             container, value = value, value.get(name)
+        elif cls is Values and name not in Values.go_methods:
+            container, value = value, value.table.get(name)
         else:
             container, value = value, field(value, name, container)
     return value
@@ -170,6 +169,8 @@ def convert(value: Any, wanted: str) -> Any:
         return zero(wanted)
     if wanted in (ANY, REFLECT):
         return value
+    if value.__class__ is Values and wanted == MAP:
+        return value.table
     if value is None:
         if type_kind(wanted) == "interface":
             return None

@@ -10,6 +10,7 @@ import pytest
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, render
 from kymatui.helm.govalues.types import Int64
+from kymatui.helm.values import load_values
 
 SHOW = "{{ toJson .Values }}"
 GLOBALS: dict[str, Any] = {"global": {"g": {"x": 1}}}
@@ -123,3 +124,18 @@ def test_whole_numbers_are_those_of_json_unless_they_come_from_set() -> None:
     )
     rendered = render(chart, {"a": 1000000, "b": Int64(1000000)}, release_name="r", namespace="n")
     assert rendered.files["c/templates/t.txt"] == "1e+06 1000000"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: |\n  x\n  y", "x\ny\n"),
+        ("a: |\r\n  x\r\n  y", "x\ny\n"),
+        ("a: |-\n  x", "x"),
+        ("a: |+\n  x\n\n", "x\n\n"),
+        ("b: 1\n---\na: |\n  x", "x\n"),
+        ('a: "x\r\n\r\n  y"', "x\ny"),
+    ],
+)
+def test_every_line_of_a_values_file_ends_with_a_newline_the_last_too(text: str, expected: str) -> None:
+    assert load_values(text.encode())["a"] == expected
