@@ -18,6 +18,7 @@ from urllib.parse import quote
 from kymatui.adapters.kube.endpoints import Endpoint, pem, read_file, refused
 from kymatui.adapters.kube.kubeconfig import Entry
 from kymatui.adapters.kube.plugins import Issued, run_plugin
+from kymatui.errors import ConfigurationError
 
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # projected tokens are rotated on disk; client-go reads them again once a minute
@@ -151,13 +152,11 @@ def _certificate(user: Entry) -> Certificate | None:
 
 def _authorization(user: Entry, endpoint: Endpoint, cluster: Entry) -> Credential:
     body = user.body
+    given = str(body.get("token") or "").strip()
     if path := body.get("tokenFile"):
-        token: str = read_file(user, "user", "tokenFile", str(path)).strip()
-        if not token:
-            raise refused(user, "user", f"its tokenFile {path} is empty")
-        return bearer(token, time.time() + _TOKEN_FILE_PERIOD)
-    if given := body.get("token"):
-        return bearer(str(given).strip())
+        return bearer(_token_in(user, str(path), given), time.time() + _TOKEN_FILE_PERIOD)
+    if given:
+        return bearer(given)
     if name := body.get("username"):
         secret = base64.b64encode(f"{name}:{body.get('password') or ''}".encode()).decode()
         return Credential((("Authorization", f"Basic {secret}"),))
@@ -168,6 +167,19 @@ def _authorization(user: Entry, endpoint: Endpoint, cluster: Entry) -> Credentia
 
         return bearer(*provider_token(user))
     return Credential()
+
+
+def _token_in(user: Entry, path: str, otherwise: str) -> str:
+    """The token in a file; the one that stands beside it in the kubeconfig is for when there is none in the file."""
+    try:
+        token = read_file(user, "user", "tokenFile", path).strip()
+    except ConfigurationError:
+        if otherwise:
+            return otherwise
+        raise
+    if not token and not otherwise:
+        raise refused(user, "user", f"its tokenFile {path} is empty")
+    return token or otherwise
 
 
 def bearer(token: str, expires: float | None = None) -> Credential:

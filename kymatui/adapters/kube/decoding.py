@@ -67,6 +67,8 @@ class Decoder:
 
         try:
             return self._slim(self._any.decode(body))
+        except msgspec.ValidationError:
+            return {}  # JSON, but no object: it is shown as one without a name, and nothing behind it is lost
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _no_json(error) from error
 

@@ -101,12 +101,20 @@ def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
     A file that is asked for must be there; of several in `KUBECONFIG` those that are missing are passed over.
     """
     places = candidate_files(explicit, environment)
-    if explicit and not places[0].exists():
+    if explicit and not _is_there(places[0]):
         raise ConfigurationError(
             f"the kubeconfig {places[0]} is not there", hint="--kubeconfig takes the path of a file"
         )
-    present = [place for place in places if place.exists()]
+    present = [place for place in places if _is_there(place)]
     return merge([(place, _load(place)) for place in present]) if present else None
+
+
+def _is_there(file: Path) -> bool:
+    """Also where nobody may look: reading it then says why it cannot be read."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
 
 
 def candidate_files(explicit: str = "", environment: Mapping[str, str] | None = None) -> list[Path]:

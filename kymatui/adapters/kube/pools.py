@@ -13,6 +13,7 @@ import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from kymatui.adapters.kube.credentials import Certificate
 from kymatui.adapters.kube.endpoints import Endpoint
@@ -33,25 +34,34 @@ def open_pool(endpoint: Endpoint, certificate: Certificate | None) -> PoolManage
     configuration = Configuration()
     configuration.host = endpoint.server
     if endpoint.proxy:
-        configuration.proxy = endpoint.proxy
+        # Go has names resolved by the SOCKS proxy whether the scheme says so or not
+        configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
+        configuration.no_proxy = None  # NO_PROXY is about the environment's proxy: the kubeconfig's is always asked
     elif endpoint.is_local:
         configuration.proxy = None  # Go clients never send loopback through the proxy of the environment
+    configuration.proxy_headers = _proxy_login(configuration.proxy)
     configuration.verify_ssl = not endpoint.insecure
     configuration.tls_server_name = endpoint.server_name or None
     configuration.connection_pool_maxsize = POOL_SIZE
     configuration.socket_options = _keepalive()
     configuration.retries = False
-    try:
-        pool: PoolManager = RESTClientObject(configuration).pool_manager
-    except ImportError as error:
-        raise ConfigurationError(
-            f"the proxy {endpoint.proxy} needs PySocks, which is not installed", hint="pip install PySocks"
-        ) from error
+    pool: PoolManager = RESTClientObject(configuration).pool_manager
     if endpoint.insecure:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig asks for it
     if endpoint.server.startswith("https"):
         pool.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
     return pool
+
+
+def _proxy_login(proxy: str | None) -> dict[str, str] | None:
+    """The header for user and password of a proxy's address, which urllib3 would not send; SOCKS has its own way."""
+    import urllib3
+
+    parts = urlsplit(proxy or "")
+    if parts.username is None or not parts.scheme.startswith("http"):
+        return None
+    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return dict(urllib3.make_headers(proxy_basic_auth=words))
 
 
 def tls_context(endpoint: Endpoint, certificate: Certificate | None) -> ssl.SSLContext:
