@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.wiring.places import cache_folder
+
 if TYPE_CHECKING:
     from kymatui.adapters.charts import FetchedChart
     from kymatui.helm.language.caching import TemplateCache
@@ -24,20 +26,15 @@ def fetch_chart(
 
     Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
     """
-    from platformdirs import user_cache_path
-
     from kymatui.adapters.charts import Access, ChartFetcher
 
-    cache = user_cache_path("kymatui", appauthor=False) / "charts"
-    fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache))
+    fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache_folder("charts")))
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)
 
 
 def kept_templates() -> TemplateCache:
     """Compiled templates, kept in the platform's place too, so that a new process need not parse a chart again."""
-    from platformdirs import user_cache_path
-
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
 
-    return TemplateCache(FUNCTIONS, folder=user_cache_path("kymatui", appauthor=False) / "templates")
+    return TemplateCache(FUNCTIONS, folder=cache_folder("templates"))

@@ -9,10 +9,9 @@ is in `kymatui.helm.language`.
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -117,11 +116,10 @@ class Functions(Mapping[str, "Function"]):
         return len(_HOMES)
 
     def fingerprint(self) -> bytes:
-        """A digest of what the functions are, for caches of what depends on their signatures."""
-        summary = hashlib.sha256()
-        for path in sorted(Path(__file__).parent.glob("*.py")):
-            summary.update(path.read_bytes())
-        return summary.digest()
+        """What the functions are, for caches of what depends on their signatures."""
+        from kymatui.helm.language.caching import signature_of_sources
+
+        return signature_of_sources(os.path.dirname(__file__))
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = Functions()

@@ -1,8 +1,7 @@
 """Sets of templates that are kept: the last used ones in memory, and their compiled code in a folder.
 
-A file of the folder is named by the digest of everything that went into it (paths, texts, functions, this version of
-the compiler and of Python), and begins with the digest of its content. The content is Python code: the folder must be
-the user's own, as it is made here (mode 700), like the folders of .pyc files.
+A file of the folder is named by the digest of everything that went into it: paths, texts, functions, this version of
+the compiler and of Python. See `storing` for whom a folder must belong to.
 """
 
 from __future__ import annotations
@@ -14,18 +13,14 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import Function
+from kymatui.helm.language.storing import CodeFolder
 from kymatui.helm.language.templates import TemplateSet
 from kymatui.helm.language.units import Entry
-
-_DIGEST: Final = hashlib.sha256().digest_size
-MOST_FILES: Final = 256
 
 
 class TemplateCache:
@@ -34,7 +29,7 @@ class TemplateCache:
     def __init__(self, functions: Mapping[str, Function], *, size: int = 16, folder: Path | None = None) -> None:
         self.functions = functions
         self.size = size
-        self.folder = folder
+        self.folder = CodeFolder(folder) if folder else None
         self._sets: OrderedDict[str, TemplateSet] = OrderedDict()
         self._kept: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -68,9 +63,7 @@ class TemplateCache:
         entries = templates.entries()
         compiled = _compiled(entries)
         if compiled > kept:
-            with suppress(OSError):
-                self._write(self.folder, key, marshal.dumps(entries))
-                self._prune(self.folder)
+            self.folder.write(key, marshal.dumps(entries))
             with self._lock:
                 self._kept[key] = compiled
 
@@ -88,41 +81,11 @@ class TemplateCache:
         return _digest_compiler(self.functions)
 
     def _load(self, key: str) -> dict[str, list[Entry]] | None:
-        if self.folder is None:
+        content = self.folder.read(key) if self.folder else None
+        if content is None:
             return None
-        path = self.folder / key
-        try:
-            data = path.read_bytes()
-        except OSError:
-            return None
-        content = data[_DIGEST:]
-        if hashlib.sha256(content).digest() != data[:_DIGEST]:
-            return None
-        entries: dict[str, list[Entry]] = marshal.loads(content)  # noqa: S302 - written by this class, for this user
-        with suppress(OSError):
-            os.utime(path)
+        entries: dict[str, list[Entry]] = marshal.loads(content)  # noqa: S302 - CodeFolder knows who wrote it
         return entries
-
-    @staticmethod
-    def _write(folder: Path, key: str, content: bytes) -> None:
-        import tempfile
-
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
-            Path(name).replace(folder / key)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-    @staticmethod
-    def _prune(folder: Path) -> None:
-        """The files that were not used for the longest time make room."""
-        files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in files[: max(0, len(files) - MOST_FILES)]:
-            path.unlink(missing_ok=True)
 
 
 def _compiled(entries: Mapping[str, list[Entry]]) -> int:
@@ -132,8 +95,7 @@ def _compiled(entries: Mapping[str, list[Entry]]) -> int:
 def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
     """The functions' signatures, this Python, and this version of the compiler."""
     summary = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.hexversion}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        summary.update(path.read_bytes())
+    summary.update(signature_of_sources(os.path.dirname(__file__)))
     if callable(fingerprint := getattr(functions, "fingerprint", None)):
         return summary.digest() + bytes(fingerprint())
     for name in sorted(functions):
@@ -141,3 +103,13 @@ def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
         signature = name, function.params, function.variadic, function.takes_environment
         summary.update(repr(signature).encode())
     return summary.digest()
+
+
+def signature_of_sources(folder: str) -> bytes:
+    """Which version of its modules a folder has, by names, sizes and times, as Python itself tells of .pyc files."""
+    found = [
+        (entry.name, status.st_size, status.st_mtime_ns)
+        for entry in os.scandir(folder)
+        if entry.name.endswith(".py") and (status := entry.stat())
+    ]
+    return repr((folder, sorted(found))).encode()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
 from pathlib import Path
 
 import pytest
 
 from kymatui.errors import HelmError
-from kymatui.helm.language.caching import MOST_FILES, TemplateCache
+from kymatui.helm.language.caching import TemplateCache
 from kymatui.helm.language.environment import Environment
+from kymatui.helm.language.storing import MOST_FILES
 
 FILES = {
     "c/templates/t.txt": '{{ include "h" . }}{{ range .l }}{{ . }}{{ end }}\n{{ .l.x }}',
@@ -67,6 +70,53 @@ def test_a_damaged_file_is_not_believed(tmp_path: Path, damage: bytes) -> None:
     (path,) = tmp_path.iterdir()
     path.write_bytes(damage)
     assert run(TemplateCache({}, folder=tmp_path), {"l": {"x": 1}}) == "<1>1\n1"
+
+
+EVIL = marshal.dumps({path: [(path, False, None)] for path in FILES})
+
+
+def plant(folder: Path, key: str) -> Path:
+    """A file that is whole, and whose code knows nothing of the definition `h`."""
+    path = folder / key
+    path.write_bytes(hashlib.sha256(EVIL).digest() + EVIL)
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+@pytest.mark.parametrize("way", ["ours", "folder", "file", "link", "linked folder", "owner"])
+def test_code_that_others_could_have_written_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    folder = tmp_path / "templates"
+    folder.mkdir(mode=0o700)
+    cache = TemplateCache({}, folder=folder)
+    path = plant(folder, cache.digest(FILES))
+    if way == "folder":
+        folder.chmod(0o777)
+    elif way == "file":
+        path.chmod(0o620)
+    elif way == "link":
+        path.symlink_to(path.rename(tmp_path / "elsewhere"))
+    elif way == "linked folder":
+        folder.symlink_to(folder.rename(tmp_path / "elsewhere"))
+    elif way == "owner":
+        owner = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    if way == "ours":
+        with pytest.raises(HelmError, match='no template "h"'):
+            run(cache, {"l": {"x": 1}})
+    else:
+        assert run(cache, {"l": {"x": 1}}) == "<1>1\n1"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+def test_nothing_is_written_where_others_write(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    cache = TemplateCache({}, folder=tmp_path)
+    run(cache, {"l": {"x": 1}})
+    cache.keep(cache.get(FILES))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""A folder of compiled code, believed only where nobody but the user can have written it.
+
+Whoever can write a file of it can run Python as the user, as with folders of .pyc files. So the folder and its files
+must be the user's own, without rights of writing for others; anything else is neither read nor written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MOST_FILES: Final = 256
+_DIGEST: Final = hashlib.sha256().digest_size
+_NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class CodeFolder:
+    """Contents by key. Threads and processes may share it: a file is written beside and renamed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, key: str) -> bytes | None:
+        """What was written under a key; None where there is nothing, or nothing to be believed."""
+        place = os.path.join(self.path, key)
+        try:
+            if not self._is_ours():
+                return None
+            with open(os.open(place, os.O_RDONLY | _NO_LINKS), "rb") as file:
+                status = os.fstat(file.fileno())
+                data = file.read() if stat.S_ISREG(status.st_mode) and _is_private(status) else b""
+        except OSError:
+            return None
+        content = data[_DIGEST:]
+        if hashlib.sha256(content).digest() != data[:_DIGEST]:
+            return None
+        with suppress(OSError):
+            os.utime(place)
+        return content
+
+    def write(self, key: str, content: bytes) -> None:
+        """Keeps content; a folder that is not there is made, one that cannot be written or is not ours is left."""
+        with suppress(OSError):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._is_ours():
+                self._write(key, hashlib.sha256(content).digest() + content)
+                self._prune()
+
+    def _is_ours(self) -> bool:
+        status = os.lstat(self.path)
+        return stat.S_ISDIR(status.st_mode) and _is_private(status)
+
+    def _write(self, key: str, data: bytes) -> None:
+        import tempfile
+
+        descriptor, name = tempfile.mkstemp(dir=self.path, prefix=".")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(name, os.path.join(self.path, key))
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _prune(self) -> None:
+        """The files that were not used for the longest time make room."""
+        files = sorted(self.path.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in files[: max(0, len(files) - MOST_FILES)]:
+            path.unlink(missing_ok=True)
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Whether only the user writes it. Other systems than POSIX keep such rights elsewhere: there it is the profile."""
+    return os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
