@@ -262,7 +262,7 @@ def test_a_plugin_cannot_take_the_terminal(server: Server, config: Kubeconfig, t
         tmp_path,
         """
 try:
-    with open("/dev/tty", "r+") as terminal:
+    with open("/dev/tty", "w") as terminal:
         terminal.write("password: ")
         token = "took the terminal"
 except OSError:
