@@ -11,6 +11,7 @@ from kymatui.engine.awaiting import wait_gone, wait_ready
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
 from kymatui.engine.documents import digest
+from kymatui.engine.finalizers import held_by
 from kymatui.engine.holders import own_holder
 from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State, merged
@@ -74,13 +75,18 @@ def apply(plan: Plan, run: Run, *, wait: bool = True) -> Outcome:
 
 def refuse(plan: Plan, run: Run) -> None:
     """Raises RefusedError for a plan that must not be carried out as it is."""
-    if plan.cluster != run.cluster.name:
-        raise RefusedError(f"the plan is for the cluster {plan.cluster}, and this is {run.cluster.name}")
+    refuse_another_cluster(plan.cluster, run)
     if plan.blockers:
         said = "; ".join(f"{step.ref}: {_because(step)}" for step in plan.blockers)
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
         hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
         raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=hint)
+
+
+def refuse_another_cluster(name: str, run: Run) -> None:
+    """Raises RefusedError where a plan was made for another cluster."""
+    if name != run.cluster.name:
+        raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
 
 
 def _because(step: Step) -> str:
@@ -324,11 +330,3 @@ def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
     own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
     resource = [bundle.resource] if bundle.resource is not None else []
     return {identity(read_ref(body)): body for body in (own, *resource, *bundle.objects, *bundle.crds)}
-
-
-def held_by(live: Object) -> str:
-    """Who keeps an object from going, in words to put behind its name."""
-    finalizers = live["metadata"].get("finalizers") or ()
-    if not live["metadata"].get("deletionTimestamp"):
-        return ", whose deletion the server has not begun"
-    return f", held by {', '.join(finalizers)}" if finalizers else ""

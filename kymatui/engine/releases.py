@@ -14,10 +14,11 @@ from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle, Origin
+from kymatui.engine.bundles import Bundle, BundleHook, Origin
 from kymatui.engine.inventories import KEY, Inventory, Item, State, merged, read_document, write_document
 from kymatui.engine.keeping import secret_text
-from kymatui.engine.ports import Cluster, Object
+from kymatui.engine.ordering import clean
+from kymatui.engine.ports import Cluster, Object, ServedKind
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.manifests import split_manifests
 from kymatui.helm.releases import (
@@ -112,6 +113,16 @@ class ReleaseKeeper:
     def remove(self, inventory: Inventory) -> None:
         for one in self._history():  # oldest first: as long as there is one, it can be found what was installed
             self._delete(one.release.version)
+
+    def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
+        """The hooks of the revision as they were written down with it; their objects with their namespaces."""
+        found = []
+        for one in self._release(inventory).hooks:
+            body = load_as_json(one.hook.content)
+            ref = read_ref(body)
+            served = self._cluster.kind(ref.kind)
+            found.append(BundleHook(one.hook, clean(body, _namespaced(served), self._namespace)))
+        return tuple(found)
 
     # reading
 
@@ -230,6 +241,10 @@ class ReleaseKeeper:
 
 
 _STATES: Final = {Status.DEPLOYED: State.INSTALLED, Status.UNINSTALLING: State.DELETING}
+
+
+def _namespaced(served: ServedKind | None) -> bool | None:
+    return served.namespaced if served is not None else None
 
 
 def _digest(one: _Revision) -> str:

@@ -1,0 +1,153 @@
+"""Whether what is installed is still what its manifest says: every field, what is missing, what is too much."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.readiness import Readiness, readiness
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.awaiting import has_readiness
+from kymatui.engine.concurrency import WIDTH, each
+from kymatui.engine.diffing import FieldChange
+from kymatui.engine.planning import plan
+from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Step
+from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
+
+_KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
+
+
+class Finding(StrEnum):
+    """What is wrong with an object."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"  # an earlier version had it, or it was kept; the manifest does not have it
+    BLOCKED = "blocked"  # nobody can say: the server refuses to compare
+
+
+@dataclass(frozen=True, slots=True)
+class DriftedField:
+    """One field: what the manifest says, what is there, and which field manager wrote that ("" where nobody knows)."""
+
+    path: str
+    wanted: object
+    found: object
+    manager: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One object that is not as it should be."""
+
+    finding: Finding
+    ref: ObjectRef
+    fields: tuple[DriftedField, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found; carrying out `plan` repairs it (with force where others own the fields)."""
+
+    plan: Plan
+    drifts: tuple[Drift, ...]
+    readiness: tuple[Readiness, ...] = ()
+
+    @property
+    def installed(self) -> bool:
+        """Whether it was ever installed to its end."""
+        return not self.plan.first
+
+    @property
+    def consistent(self) -> bool:
+        """Whether everything is there as the manifest says, and no run was cut off."""
+        return self.installed and not self.drifts and not self.plan.unfinished
+
+    @property
+    def ready(self) -> bool:
+        return self.consistent and all(one.ready for one in self.readiness)
+
+
+def check(
+    intent: Intent,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    manager: str = FIELD_MANAGER,
+    cancel: threading.Event | None = None,
+    width: int = WIDTH,
+    ready: bool = True,
+) -> Report:
+    """Compares, and writes nothing; with `ready` also whether everything does what it is for."""
+    stop = cancel or threading.Event()
+    made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width)
+    drifted = [step for step in made.steps if step.action is not Action.SAME]
+    touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
+    live = dict(
+        zip((step.ref for step in touched), each(touched, lambda s: cluster.get(s.ref), stop, width), strict=True)
+    )
+    drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
+    seen = _readiness(made, cluster, clock, stop, width) if ready else ()
+    return Report(made, drifts, seen)
+
+
+def _is_drift(step: Step) -> bool:
+    return step.action is not Action.CHANGE or bool(step.changes)
+
+
+def _drift(step: Step, live: Object | None, manager: str) -> Drift:
+    if step.action is Action.CREATE:
+        return Drift(Finding.MISSING, step.ref, reason=step.reason)
+    if step.action in (Action.DELETE, Action.KEEP):
+        return Drift(Finding.EXTRA, step.ref, reason=step.reason)
+    if step.action is Action.BLOCKED:
+        return Drift(Finding.BLOCKED, step.ref, reason=step.reason)
+    fields = tuple(_field(change, step.conflicts, live or {}, manager) for change in step.changes)
+    return Drift(Finding.CHANGED, step.ref, fields, step.reason)
+
+
+def _field(
+    change: FieldChange, conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], manager: str
+) -> DriftedField:
+    owners = [one.manager for one in conflicts if _same_place(change.path, plain_path(one.path))]
+    who = owners[0] if owners else _last_writer(live, manager)
+    return DriftedField(change.path, change.after, change.before, who)
+
+
+def plain_path(path: str) -> str:
+    """A path as the server writes it in conflicts, in the words of differences: list items by their names."""
+    return _KEYED.sub(lambda match: f"[{match[1]}]", path)
+
+
+def _same_place(one: str, other: str) -> bool:
+    return one == other or one.startswith((f"{other}.", f"{other}[")) or other.startswith((f"{one}.", f"{one}["))
+
+
+def _last_writer(live: Mapping[str, Any], manager: str) -> str:
+    """Who wrote the object last, beside us: a field that was taken away has no owner any more."""
+    entries = [
+        (str(entry.get("time") or ""), str(entry.get("manager") or ""))
+        for entry in (live.get("metadata") or {}).get("managedFields") or ()
+        if entry.get("manager") != manager and not entry.get("subresource")
+    ]
+    return max(entries, default=("", ""))[1]
+
+
+def _readiness(
+    made: Plan, cluster: Cluster, clock: Clock, cancel: threading.Event, width: int
+) -> tuple[Readiness, ...]:
+    refs = [read_ref(body) for body in made.bundle.objects]
+    wanted = [ref for ref in refs if has_readiness(ref) and cluster.kind(ref.kind) is not None]
+    found = each(wanted, cluster.get, cancel, width)
+    return tuple(readiness(body, clock.now()) for body in found if body is not None)
+
+
+def not_ready(report: Report) -> Iterator[str]:
+    """What is not ready, in words."""
+    return (f"{one.ref}: {one.words}" for one in report.readiness if not one.ready)

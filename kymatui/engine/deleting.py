@@ -1,0 +1,261 @@
+"""Taking a module away by two rules: no manager goes while anything it manages is there; only what is ours goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.applying import refuse_another_cluster
+from kymatui.engine.awaiting import wait_gone
+from kymatui.engine.bundles import BundleHook
+from kymatui.engine.concurrency import each
+from kymatui.engine.emptiness import others_in
+from kymatui.engine.finalizers import held_by
+from kymatui.engine.holders import holder, inventory_name
+from kymatui.engine.hooks import run_hooks
+from kymatui.engine.inventories import Inventory, Item, State
+from kymatui.engine.keeping import Keeper, SetKeeper
+from kymatui.engine.ordering import defined_kinds
+from kymatui.engine.planning import NAMESPACE
+from kymatui.engine.plans import Action, Part, Step
+from kymatui.engine.ports import Object
+from kymatui.engine.pruning import others_claim
+from kymatui.engine.releases import ReleaseKeeper
+from kymatui.engine.remaining import GroupKind, Instance, Instances, count_remaining, managed_kinds
+from kymatui.engine.removals import Removal, own_marks, removal_steps
+from kymatui.engine.running import Progress, Run
+from kymatui.errors import (
+    CancelledError,
+    ConflictError,
+    KymatuiError,
+    NotFoundError,
+    OutdatedError,
+    PartlyDoneError,
+    RefusedError,
+)
+
+_ROUNDS = 3
+"""How often what the manager looks after is counted anew: users may make more of it while the rest goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What went, and what was kept, with the reasons."""
+
+    gone: tuple[ObjectRef, ...]
+    kept: tuple[Step, ...]
+
+
+def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: bool = False) -> Deleted:
+    """Carries out a removal.
+
+    cascade         also what the module's users made, and its manager looks after, is deleted
+    accept_unknown  kinds that may not be listed are taken for empty
+
+    Raises RefusedError before anything is deleted, PartlyDoneError when something does not go (run it again to go on).
+    """
+    refuse_another_cluster(found.cluster, run)
+    _refuse(found.remaining, found.inventory.name, cascade=cascade, accept_unknown=accept_unknown)
+    inventory = found.inventory
+    deletion = _Deletion(inventory, run, cascade, accept_unknown)
+    try:
+        with run.alone(inventory.name, inventory.namespace) as (alone, _):
+            deletion.run = alone
+            return deletion.carry_out()
+    except CancelledError as error:
+        raise CancelledError(f"{error}; {deletion.told()}", hint="run it again to go on") from error
+    except KymatuiError as error:
+        if not deletion.gone:
+            raise
+        hint = error.hint or "run it again to go on"
+        raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
+
+
+def _refuse(remaining: Instances, name: str, *, cascade: bool, accept_unknown: bool) -> None:
+    if remaining.unknown and not accept_unknown:
+        said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
+        raise RefusedError(
+            f"nobody knows whether {name} still manages something: {said}",
+            hint="get the right to list them, or accept that they are not counted",
+        )
+    if remaining.theirs and not cascade:
+        raise RefusedError(
+            f"{name} still manages {len(remaining.theirs)} object(s): {_listed(remaining.theirs)}",
+            hint="delete them first, or ask for it with cascade",
+        )
+
+
+def _listed(instances: Sequence[Instance]) -> str:
+    shown = ", ".join(f"{one.ref}{one.held}" for one in instances[:10])
+    return shown + (f" and {len(instances) - 10} more" if len(instances) > 10 else "")
+
+
+class _Deletion:
+    """One removal on its way."""
+
+    def __init__(self, inventory: Inventory, run: Run, cascade: bool, accept_unknown: bool) -> None:
+        self.run = run
+        self.gone: list[ObjectRef] = []
+        self._inventory = inventory
+        self._cascade, self._accept_unknown = cascade, accept_unknown
+        self._kept: list[Step] = []
+        self._kinds: tuple[GroupKind, ...] = ()
+
+    def carry_out(self) -> Deleted:
+        keeper = self._keeper()
+        inventory = keeper.read()
+        if inventory is None:
+            return Deleted((), ())  # whoever had the lease before has done it
+        self._inventory = inventory
+        self._kinds = managed_kinds(inventory, self.run.cluster)
+        if inventory.state is not State.DELETING:
+            inventory = replace(inventory, state=State.DELETING, done=())
+            inventory = self._inventory = keeper.note(inventory)
+        hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseKeeper) else ()
+        inventory = self._hooks(hooks, "pre-delete", inventory, keeper)
+        self._delete_instances()
+        self._delete_own(lambda step: step.part is Part.OBJECT)
+        self._delete_definitions()
+        self._hooks(hooks, "post-delete", inventory, keeper)
+        self._end(keeper)
+        return Deleted(tuple(self.gone), tuple(self._kept))
+
+    def _keeper(self) -> Keeper:
+        name, namespace = self._inventory.name, self._inventory.namespace
+        if self._inventory.chart:
+            return ReleaseKeeper(self.run.cluster, name, namespace, self.run.clock.now)
+        return SetKeeper(self.run.cluster, name, namespace)
+
+    def _hooks(self, hooks: Sequence[BundleHook], event: str, inventory: Inventory, keeper: Keeper) -> Inventory:
+        return run_hooks(self.run, hooks, event, inventory, keeper) if hooks else inventory
+
+    # what the manager looks after
+
+    def _delete_instances(self) -> None:
+        """The users' objects (as agreed), then the module's own; what appears meanwhile is counted, too."""
+        for _ in range(_ROUNDS):
+            remaining = self._count()
+            _refuse(remaining, self._inventory.name, cascade=self._cascade, accept_unknown=self._accept_unknown)
+            if not remaining.instances:
+                return
+            for some in (remaining.theirs, remaining.ours):
+                self._remove({one.ref: one.uid for one in some}, "which its manager looks after")
+        left = self._count().instances
+        if left:
+            raise PartlyDoneError(f"somebody makes more of what {self._inventory.name} manages: {_listed(left)}")
+
+    def _count(self) -> Instances:
+        return count_remaining(self._inventory, self.run.cluster, self._kinds, self.run.cancel, self.run.limits.width)
+
+    # its own objects
+
+    def _delete_own(self, wanted: Callable[[Step], bool]) -> None:
+        steps = self._steps(wanted)
+        self._kept += [step for step in steps if step.action is Action.KEEP]
+        for number in sorted({step.wave for step in steps}):
+            wave = [step.ref for step in steps if step.wave == number and step.action is Action.DELETE]
+            self._remove(dict.fromkeys(wave, ""), "which is a part of the module")
+
+    def _steps(self, wanted: Callable[[Step], bool]) -> list[Step]:
+        steps = removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width)
+        return [step for step in steps if wanted(step)]
+
+    def _delete_definitions(self) -> None:
+        """Those of which nothing is left; with the others would go what somebody made since."""
+        for step in self._steps(lambda step: step.part is Part.DEFINITION):
+            if step.action is Action.KEEP:
+                self._kept.append(step)
+                continue
+            count = self._instances_of(step.ref)
+            if count:
+                reason = f"{count} object(s) of its kind are there"
+                self._kept.append(replace(step, action=Action.KEEP, reason=reason))
+            else:
+                self._remove({step.ref: ""}, "which has no instances")
+        self.run.cluster.forget_kinds()
+
+    def _instances_of(self, definition: ObjectRef) -> int:
+        live = self.run.cluster.get(definition)
+        kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([live] if live is not None else [])}
+        found = count_remaining(self._inventory, self.run.cluster, tuple(kinds), self.run.cancel, self.run.limits.width)
+        return len(found.instances) + len(found.unknown)
+
+    def _remove(self, wanted: dict[ObjectRef, str], why: str) -> None:
+        """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act."""
+        if not wanted:
+            return
+        uids = each(list(wanted.items()), self._delete, self.run.cancel, self.run.limits.width)
+        waited = {ref: uid for ref, uid in zip(wanted, uids, strict=True) if uid}
+        left = wait_gone(self.run, waited, self.run.limits.gone, held_by, waited)
+        self.gone += [ref for ref in waited if ref not in left]
+        if left:
+            said = "; ".join(f"{ref}{held_by(live)}" for ref, live in left.items())
+            raise PartlyDoneError(f"{said}, {why}", hint=self._who_acts(left.values()))
+
+    def _delete(self, pair: tuple[ObjectRef, str]) -> str:
+        ref, known = pair
+        live = self.run.cluster.get(ref)
+        if live is None or (known and live["metadata"].get("uid") != known):
+            return ""
+        item = self._inventory.item(ref)
+        if item is not None and not known and ref.kind != NAMESPACE and self._claimed(live, item):
+            return ""
+        uid = str(live["metadata"].get("uid") or "")
+        if not live["metadata"].get("deletionTimestamp"):
+            with self.run.step("delete", ref):
+                try:
+                    self.run.cluster.delete(ref, uid=uid)
+                except NotFoundError:
+                    self.gone.append(ref)
+                    return ""
+                except ConflictError as error:
+                    raise OutdatedError(f"{ref} was replaced by another object meanwhile") from error
+        self.run.tell(Progress(f"deleting {ref}", ref))
+        return uid
+
+    def _claimed(self, live: Object, item: Item) -> str:
+        return others_claim(live, own_marks(self._inventory), item)
+
+    def _who_acts(self, left: Iterable[Object]) -> str:
+        held = any(live["metadata"].get("finalizers") for live in left)
+        return (
+            "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"
+            if held
+            else "run it again to go on waiting"
+        )
+
+    # the end
+
+    def _end(self, keeper: Keeper) -> None:
+        """Namespaces last. The one that the inventory is in takes it along; else the inventory is removed by itself."""
+        own = ObjectRef(NAMESPACE, "", self._inventory.namespace)
+        steps = self._steps(lambda step: step.part is Part.NAMESPACE)
+        for step in [*(one for one in steps if one.ref != own), *(one for one in steps if one.ref == own)]:
+            others = self._others(step.ref.name) if step.action is Action.DELETE else ()
+            if others:
+                more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+                step = replace(step, action=Action.KEEP, reason=f"others are in it: {', '.join(others[:5])}{more}")
+            if step.action is Action.KEEP:
+                self._kept.append(step)
+            elif step.ref == own:
+                self._remove({own: ""}, "which was made for the module")
+                return
+            else:
+                self._remove({step.ref: ""}, "which is a part of the module")
+        with self.run.step("forget", self._inventory.name):
+            keeper.remove(self._inventory)
+
+    def _others(self, namespace: str) -> tuple[str, ...]:
+        mine = own_marks(self._inventory)
+        name, prefix = inventory_name(self._inventory.name), f"sh.helm.release.v1.{self._inventory.name}.v"
+
+        def is_ours(ref: ObjectRef, body: Object) -> bool:
+            kept = ref.kind.kind == "Secret" and ref.name.startswith(prefix)
+            known = self._inventory.item(ref)
+            return ref.name == name or kept or (known is not None and not known.adopted and holder(body) == mine)
+
+        return others_in(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
+
+    def told(self) -> str:
+        return f"{len(self.gone)} object(s) are gone"

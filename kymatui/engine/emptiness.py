@@ -1,0 +1,60 @@
+"""Whether a namespace holds anything that somebody would miss."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.concurrency import each
+from kymatui.engine.ports import Cluster, Object, ServedKind
+from kymatui.errors import ForbiddenError
+
+_TRANSIENT: Final = frozenset(
+    {
+        ("", "Event"),
+        ("events.k8s.io", "Event"),
+        ("", "Endpoints"),
+        ("discovery.k8s.io", "EndpointSlice"),
+        ("coordination.k8s.io", "Lease"),
+        ("metrics.k8s.io", "PodMetrics"),
+    }
+)
+_GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+
+
+def others_in(
+    cluster: Cluster,
+    namespace: str,
+    is_ours: Callable[[ObjectRef, Object], bool],
+    cancel: threading.Event,
+    width: int,
+) -> tuple[str, ...]:
+    """What is in a namespace beside ours, in words; a kind that may not be listed counts as something."""
+    kinds = [kind for kind in cluster.all_kinds() if _matters(kind)]
+    found = each(kinds, lambda kind: _others(cluster, kind, namespace, is_ours), cancel, width)
+    return tuple(words for some in found for words in some)
+
+
+def _matters(kind: ServedKind) -> bool:
+    listed = {"list", "delete"} <= set(kind.verbs)
+    return kind.namespaced and listed and (kind.gvk.group, kind.gvk.kind) not in _TRANSIENT
+
+
+def _others(
+    cluster: Cluster, kind: ServedKind, namespace: str, is_ours: Callable[[ObjectRef, Object], bool]
+) -> list[str]:
+    try:
+        bodies = cluster.list(kind.gvk, namespace)
+    except ForbiddenError:
+        return [f"{kind.resource}, which may not be listed"]
+    refs = [(ObjectRef(kind.gvk, namespace, body["metadata"]["name"]), body) for body in bodies]
+    return [str(ref) for ref, body in refs if not (_comes_and_goes(ref, body["metadata"]) or is_ours(ref, body))]
+
+
+def _comes_and_goes(ref: ObjectRef, metadata: Mapping[str, Any]) -> bool:
+    """What every namespace has, what goes with its owner, and what is going already."""
+    return bool(
+        (ref.kind.kind, ref.name) in _GIVEN or metadata.get("ownerReferences") or metadata.get("deletionTimestamp")
+    )
