@@ -45,7 +45,8 @@ class Snapshot:
     `module_resources` holds the custom resources of modules by kind (the version that is asked for); `workloads` the
     Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
     "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
-    are not in the cluster; their feeds are named `CATALOG_FEED` and the source's address.
+    are not in the cluster; their feeds are named `CATALOG_FEED` and the source's address. `owned` holds what controllers
+    made of what is looked at (ReplicaSets, Pods, Jobs), where that is followed.
     """
 
     cluster: str
@@ -60,3 +61,4 @@ class Snapshot:
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     taken_at: float = 0.0
     outside: tuple[Object, ...] = ()
+    owned: tuple[Object, ...] = ()

@@ -8,26 +8,40 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import ACCENTS
+from kymatui.ui.ascii import AsciiFilter
 from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.glyphs import ASCII, UNICODE
+from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Place, Seen, Session
 from kymatui.ui.mailbox import Mailbox
-from kymatui.ui.presenters.connection import Connection, describe
+from kymatui.ui.navigation import Step, Trail, Visits
+from kymatui.ui.presenters.connection import Connection, banner, describe
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.opening import HOME, screen_for
 from kymatui.ui.stylesheets import styles_dir
 from kymatui.ui.themes import THEMES
 from kymatui.ui.widgets.frame import FrameFacts
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from kymatui.domain.histories import History
+    from kymatui.domain.locating import Locations
     from kymatui.domain.refs import ObjectRef
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
+
+
+def _palette() -> type[Provider]:
+    from kymatui.ui.palette import Everything
+
+    return Everything
 
 
 class KymatuiApp(App[int]):
@@ -36,6 +50,7 @@ class KymatuiApp(App[int]):
     TITLE = "kymatui"
     CSS_PATH = [styles_dir() / "app.tcss"]  # noqa: RUF012 (Textual declares it so)
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {_palette}  # noqa: RUF012
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="app.quit"),
@@ -61,7 +76,8 @@ class KymatuiApp(App[int]):
         self.theme = f"kymatui-{self.settings.theme}"
         self.set_keymap(self.settings.keys)
         self.clock = clock
-        self.glyphs: Mapping[str, str] = ASCII if self.settings.ascii else UNICODE
+        self._ascii = AsciiFilter(self.settings.ascii)
+        self.visits = Visits((HOME,))
         self.fatal: KymatuiError | None = None
         self.snapshot: Snapshot | None = None
         self.catalog: Catalog | None = None
@@ -71,6 +87,8 @@ class KymatuiApp(App[int]):
         self._mailbox = Mailbox(self._deliver)
         self._link = ClusterLink(connect, self._read, self._mailbox)
         self._memory: Memory | None = None
+        self.history: History | None = None
+        self.locations: Locations
         self._looked_at: dict[object, tuple[ObjectRef, ...]] = {}
         self._interrupted_at = float("-inf")
 
@@ -78,17 +96,20 @@ class KymatuiApp(App[int]):
         """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
         import kymatui.ui.presenters.catalog  # noqa: F401
         from kymatui.domain.catalog import catalog
+        from kymatui.domain.histories import History
+        from kymatui.domain.locating import locate
         from kymatui.domain.remembering import Memory
 
-        if self._memory is None:
-            self._memory = Memory()
-
-        return catalog(snapshot, self.clock(), memory=self._memory)
+        if self._memory is None or self.history is None:
+            self._memory, self.history = Memory(), History()
+        found = catalog(snapshot, self.clock(), memory=self._memory)
+        self.locations = locate(snapshot, self._memory)
+        self.history.see(found, snapshot, self.locations, self.clock())
+        return found
 
     # life
 
     def on_mount(self) -> None:
-        self.set_class(self.settings.ascii, "-ascii")
         self.push_screen(CatalogScreen())
         self.call_after_refresh(self._begin)
 
@@ -128,9 +149,8 @@ class KymatuiApp(App[int]):
         if isinstance(seen, Seen):
             self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
         self.show_frame()
-        for screen in self.screen_stack:
-            if isinstance(screen, FramedScreen):
-                screen.show_catalog()
+        if self.shown is not None:
+            self.shown.show_catalog()
 
     def _arrive(self, place: Place) -> None:
         """The accent of the context colours the frame, so that production looks like production."""
@@ -148,9 +168,7 @@ class KymatuiApp(App[int]):
 
     @property
     def connection(self) -> Connection:
-        if self.failure is not None:
-            return Connection("offline", "error")
-        return describe(self.snapshot.feeds if self.snapshot else {}, self.clock())
+        return describe(self.snapshot.feeds if self.snapshot else {}, self.clock(), self.failure)
 
     @property
     def frame_facts(self) -> FrameFacts:
@@ -165,37 +183,83 @@ class KymatuiApp(App[int]):
             connection=connection.word,
             tone=connection.tone,
             counts=counts,
-            sign=self.glyphs.get(connection.tone, ""),
+            sign=SIGNS.get(connection.tone, ""),
+            banner=banner(connection, self.failure) if self.catalog is not None else "",
         )
 
     def show_frame(self) -> None:
-        facts = self.frame_facts
-        for screen in self.screen_stack:
-            if isinstance(screen, FramedScreen) and screen.is_mounted:
-                screen.show_frame(facts)
+        if self.shown is not None and self.shown.is_mounted:
+            self.shown.show_frame(self.frame_facts)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
+
+    # where the person is
+
+    @property
+    def framed(self) -> list[FramedScreen]:
+        """The screens above each other, without those that ask something."""
+        return [screen for screen in self.screen_stack if isinstance(screen, FramedScreen)]
+
+    @property
+    def shown(self) -> FramedScreen | None:
+        """The screen that is seen, perhaps behind a question."""
+        return self.framed[-1] if self.framed else None
+
+    def trail_to(self, screen: FramedScreen) -> Trail:
+        """The steps that lead to a screen."""
+        framed = self.framed
+        place = framed.index(screen) + 1 if screen in framed else len(framed)
+        return tuple(one.step for one in framed[:place])
+
+    def open(self, step: Step) -> None:
+        """Shows another screen above this one; the one that is there stays where it is."""
+        framed = self.framed
+        if framed and framed[-1].step.same_screen(step):
+            return
+        self.visits.visit((*(screen.step for screen in framed), step))
+        self.push_screen(screen_for(step))
+
+    def climb(self) -> None:
+        """Up one step."""
+        self.climb_to(len(self.framed) - 2)
+
+    def climb_to(self, number: int) -> None:
+        """Up to a crumb."""
+        if 0 <= number < len(self.framed) - 1:
+            self.visits.visit(tuple(screen.step for screen in self.framed[: number + 1]))
+            self.restore(self.visits.current)
+
+    def restore(self, trail: Trail) -> None:
+        """Shows a trail that was visited; screens that are there already stay as they are."""
+        same = 0
+        for screen, step in zip(self.framed, trail, strict=False):
+            if not screen.step.same_screen(step):
+                break
+            same += 1
+        for _ in self.framed[same:]:
+            self.pop_screen()
+        if same == len(trail):
+            self.call_later(self.framed[-1].show_tab, trail[-1].tab)
+        for step in trail[same:]:
+            self.push_screen(screen_for(step))
 
     # what the person asks for
 
+    @property
+    def why_no_writes(self) -> str:
+        """Why nothing can be written now; empty where it can."""
+        if self._read_only:
+            return "kymatui runs read-only"
+        if self.connection.stale_since or self.failure is not None:
+            return "what is shown is not current"
+        return "" if self.catalog is not None else "the cluster has not answered yet"
+
     def commands(self) -> Sequence[ScreenCommand]:
         """The commands that work on every screen."""
-        names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
-        return (
-            ScreenCommand("quit", "leave kymatui", lambda _: self.exit(0), aliases=("q", "q!")),
-            ScreenCommand("help", "every key and command", lambda _: self._help()),
-            ScreenCommand("theme", "change the look", self._theme, usage="theme NAME", arguments=lambda: names),
-            ScreenCommand("refresh", "ask the server again", lambda _: self.action_reconnect()),
-        )
+        from kymatui.ui.app_commands import commands
 
-    def _help(self) -> None:
-        if isinstance(self.screen, FramedScreen):
-            self.screen.action_help()
-
-    def _theme(self, words: Sequence[str]) -> None:
-        name = f"kymatui-{words[0]}" if words else ""
-        if name in {theme.name for theme in THEMES}:
-            self.theme = name
-        else:
-            self.problem("which theme? " + ", ".join(theme.name.removeprefix("kymatui-") for theme in THEMES))
+        return commands(self)
 
     def problem(self, text: str) -> None:
         """Says what went wrong and keeps it: a toast is easy to miss."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScreenCommand:
-    """One command: `arguments()` lists what may follow, `run(words)` does it."""
+    """One command: `arguments()` lists what may follow, `run(words)` does it; `writes`: it changes a cluster."""
 
     name: str
     help: str
@@ -17,6 +17,7 @@ class ScreenCommand:
     aliases: tuple[str, ...] = ()
     usage: str = ""
     arguments: Callable[[], Iterable[str]] = tuple
+    writes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,28 @@ class UnknownCommand:
         return f"no command `{self.word}`{hint}"
 
 
+def lines(command: ScreenCommand) -> Iterator[str]:
+    """Every complete line of one command that can be suggested; aliases are left out."""
+    yield command.name
+    for argument in command.arguments():
+        yield f"{command.name} {argument}"
+
+
 def candidates(commands: Sequence[ScreenCommand]) -> Iterator[str]:
     """Every complete command line that can be suggested."""
     for command in commands:
-        yield command.name
+        yield from lines(command)
         yield from command.aliases
-        for argument in command.arguments():
-            yield f"{command.name} {argument}"
+
+
+def completions(commands: Sequence[ScreenCommand], text: str) -> tuple[str, ...]:
+    """What may follow where the typing is: words that begin as the last one does; nothing where nothing was typed."""
+    typed = text.casefold()
+    if not typed.strip():
+        return ()
+    known = sorted(line for line in candidates(commands) if line.casefold().startswith(typed))
+    start = typed.rfind(" ") + 1
+    return tuple(dict.fromkeys(line[start:].partition(" ")[0] for line in known))
 
 
 def find(commands: Sequence[ScreenCommand], line: str) -> tuple[ScreenCommand, list[str]] | UnknownCommand:
@@ -50,7 +66,13 @@ def find(commands: Sequence[ScreenCommand], line: str) -> tuple[ScreenCommand, l
     near = [c for c in commands if c.name.startswith(word)]
     if exact or len(near) == 1:
         return (exact or near)[0], words[1:]
-    return UnknownCommand(word, tuple(c.name for c in near))
+    return UnknownCommand(word, tuple(c.name for c in near) or _alike(word, commands))
+
+
+def _alike(word: str, commands: Sequence[ScreenCommand]) -> tuple[str, ...]:
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(word, [command.name for command in commands], n=2))
 
 
 def _split(line: str) -> list[str]:

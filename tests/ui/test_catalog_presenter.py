@@ -13,17 +13,15 @@ from kymatui.domain.rows import Origin
 from kymatui.domain.states import State, StateSource
 from kymatui.domain.versions import Distance
 from kymatui.domain.windows import Window
-from kymatui.ui.glyphs import ASCII
-from kymatui.ui.presenters.catalog import Words, table_row, table_rows, why
-from kymatui.ui.presenters.catalog_columns import ALL, Sort, View, views
+from kymatui.ui.presenters.catalog import table_row, table_rows, why
+from kymatui.ui.presenters.catalog_columns import ALL, View, views
 from kymatui.ui.presenters.filtering import parse_filter
+from kymatui.ui.presenters.tables import Sort, arrange
 from tests.ui.modules import DAY, NOW, catalog, module
 
-WORDS = Words(NOW)
 
-
-def cell(column: str, view: View = ALL, words: Words = WORDS, **more: Any) -> tuple[str, str]:
-    found = table_row(module("istio", **more), view, words).cells[column]
+def cell(column: str, view: View = ALL, **more: Any) -> tuple[str, str]:
+    found = table_row(module("istio", **more), view, NOW).cells[column]
     return found.text, found.tone
 
 
@@ -42,10 +40,6 @@ def cell(column: str, view: View = ALL, words: Words = WORDS, **more: Any) -> tu
 )
 def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str) -> None:
     assert cell("state", **more) == (text, tone)
-
-
-def test_without_unicode_the_signs_are_ascii() -> None:
-    assert cell("state", words=Words(NOW, ASCII), state=State.ERROR) == ("x Error", "error")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +95,7 @@ def test_ages_are_short() -> None:
 
 
 def test_names_from_the_cluster_cannot_speak_to_the_terminal() -> None:
-    assert table_row(module("evil\x1b[2J"), ALL, WORDS).cells["name"].text == "evil [2J"
+    assert table_row(module("evil\x1b[2J"), ALL, NOW).cells["name"].text == "evil [2J"
 
 
 def names(view: View = ALL, text: str = "", sort: Sort | None = None, *, problems: bool = False) -> list[str]:
@@ -111,8 +105,8 @@ def names(view: View = ALL, text: str = "", sort: Sort | None = None, *, problem
         module("cap", origin=Origin.COMMUNITY, channels={}, installed="", created=NOW),
         module("nats", state=State.ERROR, reason=Reason("broken", Actor.MANAGER, Severity.ERROR)),
     )
-    found = table_rows(rows, view, parse_filter(text), sort or Sort(), WORDS, only_problems=problems)
-    return [row.key for row in found]
+    found = table_rows(rows, view, NOW, only_problems=problems)
+    return [row.key for row in arrange(found, parse_filter(text), sort or Sort())]
 
 
 @pytest.mark.parametrize(

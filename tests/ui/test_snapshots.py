@@ -45,11 +45,17 @@ SCREENS = {
     "catalog-nothing-matches": ("slash", "z", "z", "z"),
     "catalog-help": ("question_mark",),
     "catalog-marks": ("space", "space"),
+    "catalog-command": ("colon", "t"),
+    "catalog-columns": ("C", "J", "space"),
+    "catalog-only-problems": ("ctrl+z",),
     "module": ("j", "enter"),
+    "module-tree": (*"jjjjjt", "j"),
     "module-checks": ("j", "j", "x"),
+    "module-path": ("j", "j", "x", "w", *"status.sync"),
     "module-versions": ("j", "v", "j"),
     "module-events": ("j", "e"),
-    "module-yaml": ("j", "y"),
+    "module-yaml": ("j", "y", "slash", *"state", "enter"),
+    "module-history": ("j", "h"),
     "channels": ("M",),
     "problems": ("P",),
 }
@@ -62,21 +68,27 @@ def test_screen(snap_compare: SnapCompare, keys: tuple[str, ...], size: tuple[in
     assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
 
 
+@pytest.mark.parametrize("keys", list(SCREENS.values()), ids=list(SCREENS))
+def test_without_colour(snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap_compare(app_on(StillSession(world())), terminal_size=(120, 24), run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "module-checks", "catalog-help"])
+def test_a_narrow_terminal(snap_compare: SnapCompare, name: str) -> None:
+    assert snap_compare(app_on(StillSession(world())), terminal_size=(60, 24), run_before=pressing(*SCREENS[name]))
+
+
 @pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind", "mono", "terminal"])
 def test_theme(snap_compare: SnapCompare, theme: str) -> None:
     app = app_on(StillSession(world()), theme=theme)
     assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j"))
 
 
-def test_without_colour(snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    app = app_on(StillSession(world()))
-    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j"))
-
-
-def test_with_ascii_alone(snap_compare: SnapCompare) -> None:
+@pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "catalog-help"])
+def test_with_ascii_alone(snap_compare: SnapCompare, name: str) -> None:
     app = app_on(StillSession(world()), ascii=True)
-    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j", "enter"))
+    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
 
 
 def test_production_looks_like_production(snap_compare: SnapCompare) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
@@ -37,6 +38,56 @@ EVENT = {
     "count": 14,
     "lastTimestamp": b.stamp(120),
 }
+
+
+def owned(kind: str, api: str, name: str, uid: str, owner: str, **more: Any) -> dict[str, Any]:
+    """An object that a controller made."""
+    references = [{"apiVersion": "apps/v1", "kind": "X", "name": "x", "uid": owner, "controller": True}]
+    metadata = {"name": name, "namespace": "kyma-system", "uid": uid, "ownerReferences": references}
+    return {"apiVersion": api, "kind": kind, "metadata": {**metadata, "creationTimestamp": b.stamp(3600)}, **more}
+
+
+OWNED = (
+    owned(
+        "ReplicaSet", "apps/v1", "istio-manager-7d4b", "rs1", "d1", spec={"replicas": 1}, status={"readyReplicas": 0}
+    ),
+    owned(
+        "Pod",
+        "v1",
+        "istio-manager-7d4b-x2x",
+        "p1",
+        "rs1",
+        status={
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "False"}],
+            "containerStatuses": [
+                {"name": "manager", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}}
+            ],
+        },
+    ),
+)
+
+INVENTORY = (
+    ("", "v1", "ConfigMap", "istio-config"),
+    ("", "v1", "ConfigMap", "istio-dashboards"),
+    ("", "v1", "Service", "istio-webhook"),
+    ("", "v1", "ServiceAccount", "istio-manager"),
+    ("apps", "v1", "Deployment", "istio-manager"),
+    ("apps", "v1", "Deployment", "istio-cni"),
+    ("rbac.authorization.k8s.io", "v1", "ClusterRole", "istio-manager"),
+)
+
+
+def installed() -> dict[str, Any]:
+    """The Manifest of istio with what it installed."""
+    found = b.manifest("istio", "1.20.3", "Error", uid="m1")
+    synced = [dict(zip(("group", "version", "kind", "name"), entry, strict=True)) for entry in INVENTORY]
+    for entry in synced:
+        if entry["kind"] != "ClusterRole":
+            entry["namespace"] = "kyma-system"
+    condition = {"type": "Resources", "status": "True", "reason": "Ready", "lastTransitionTime": b.stamp(7000)}
+    found["status"] = {"state": "Error", "synced": synced, "conditions": [condition]}
+    return found
 
 
 def world() -> Snapshot:
@@ -91,7 +142,7 @@ def world() -> Snapshot:
             b.deployment("btp-operator", "1.2.0"),
             b.deployment("cloud-logging", "1.0.0"),
             b.deployment("eventing", "2.0.0"),
-            b.deployment("istio", "1.20.3", ready=False),
+            b.deployment("istio", "1.20.3", ready=False, uid="d1"),
             b.deployment("keda", "1.6.0"),
             b.deployment("nats", "1.1.0"),
             b.deployment("docker-registry", "0.11.0"),
@@ -106,6 +157,8 @@ def world() -> Snapshot:
             b.gvk("nats"): (b.resource("nats"),),
             b.gvk("docker-registry"): (b.resource("docker-registry"),),
         },
+        manifests=(installed(),),
+        owned=OWNED,
         events=(EVENT,),
         feeds=LIVE,
         taken_at=b.NOW,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from kymatui.domain.drift import DriftKind
 from kymatui.domain.presence import Presence
@@ -14,10 +13,9 @@ from kymatui.domain.rows import Catalog, Origin
 from kymatui.domain.rows import Row as Module
 from kymatui.domain.states import State, StateSource, severity
 from kymatui.domain.versions import parse
-from kymatui.ui.glyphs import UNICODE
-from kymatui.ui.presenters.catalog_columns import Sort, View
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.presenters.catalog_columns import View
 from kymatui.ui.presenters.connection import span
-from kymatui.ui.presenters.filtering import Filter
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.row_list import Cell, Row
 
@@ -43,51 +41,40 @@ _ORIGINS = {Origin.KYMA: "kyma", Origin.COMMUNITY: "comm."}
 ABSENT = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How cells are written: the glyphs, and the moment that ages are counted from."""
-
-    now: float
-    glyphs: Mapping[str, str] = field(default_factory=lambda: UNICODE)
-    stale: bool = False
-
-
 def table_rows(
-    catalog: Catalog, view: View, wanted: Filter, sort: Sort, words: Words, *, only_problems: bool = False
+    catalog: Catalog, view: View, now: float, *, stale: bool = False, only_problems: bool = False
 ) -> list[Row]:
-    """The rows of a view, filtered and sorted."""
-    chosen = [
-        (module, row)
-        for module in catalog.rows
+    """The rows of a view, by name."""
+    return [
+        table_row(module, view, now, stale=stale)
+        for module in sorted(catalog.rows, key=lambda module: module.name)
         if view.shows(module) and (module.has_problem or not only_problems)
-        for row in [table_row(module, view, words)]
-        if wanted.accepts(_line(row), {})
     ]
-    chosen.sort(key=lambda pair: pair[0].name)
-    chosen.sort(key=lambda pair: _SORT_KEYS[sort.column](pair[0]), reverse=sort.descending)
-    return [row for _, row in chosen]
 
 
-def table_row(module: Module, view: View, words: Words) -> Row:
+def table_row(module: Module, view: View, now: float, *, stale: bool = False) -> Row:
     """One module as cells; in a channel's view `desired` is that channel's version."""
     desired = module.channels.get(view.channel, "") if view.channel else module.desired
     cells = {
         "name": Cell(plain(module.name), "strong"),
         "source": Cell(_source(module), "muted"),
         "channel": Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted"),
-        "installed": _version(module.installed),
-        "desired": _version(desired),
-        "newest": Cell(plain(module.newest) or ABSENT, "muted"),
-        "drift": drift_cell(module),
-        "state": state_cell(module, words.glyphs),
+        "installed": version_cell(module.installed),
+        "desired": version_cell(desired),
+        "newest": version_cell(module.newest, "muted"),
+        "drift": replace(drift_cell(module), order=_drift_order(module)),
+        "state": replace(state_cell(module), order=severity(module.state)),
         "checks": Cell(*_checks(module)),
-        "age": Cell(age(module, words.now), "muted"),
+        "age": Cell(age(module, now), "muted", order=-(module.created or 0)),
     }
-    return Row(module.name, cells, dim=words.stale)
+    return Row(module.name, cells, dim=stale, labels=_labels(module))
 
 
-def _line(row: Row) -> str:
-    return "  ".join(cell.text for cell in row.cells.values())
+def _labels(module: Module) -> Mapping[str, str]:
+    """The labels of the module's template, under their whole names and under what stands behind the slash."""
+    template = module.resolution.template
+    labels = template.meta.labels if template is not None else {}
+    return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
 
 
 def _source(module: Module) -> str:
@@ -95,8 +82,11 @@ def _source(module: Module) -> str:
     return next((word for word, holds in tags if holds), _ORIGINS[module.origin])
 
 
-def _version(text: str) -> Cell:
-    return Cell(plain(text)) if text else Cell(ABSENT, "muted")
+def version_cell(text: str, tone: str = "") -> Cell:
+    """A version, ordered as versions are; what is none comes first."""
+    version = parse(text) if text else None
+    order: tuple[object, ...] = (0, text) if version is None else (1, version)
+    return Cell(plain(text), tone, order) if text else Cell(ABSENT, "muted", order)
 
 
 def age(module: Module, now: float) -> str:
@@ -104,7 +94,7 @@ def age(module: Module, now: float) -> str:
     return "" if seconds is None else span(seconds)
 
 
-def state_cell(module: Module, glyphs: Mapping[str, str]) -> Cell:
+def state_cell(module: Module) -> Cell:
     """The state with its sign; what is there only in part is said before what it reports."""
     tone = TONES[module.state]
     word = _PRESENCE_WORDS.get(module.presence)
@@ -114,7 +104,7 @@ def state_cell(module: Module, glyphs: Mapping[str, str]) -> Cell:
         word, tone = str(State.DELETING), "deleting"
     elif module.state is State.NOT_INSTALLED:
         word = "not installed"
-    return Cell(f"{glyphs.get(tone, '')} {word or plain(str(module.state))}".strip(), tone)
+    return Cell(f"{SIGNS.get(tone, '')} {word or plain(str(module.state))}".strip(), tone)
 
 
 def drift_cell(module: Module) -> Cell:
@@ -158,29 +148,11 @@ def _checks(module: Module) -> tuple[str, str]:
     return ABSENT, "muted"
 
 
-def _by_version(text: str) -> tuple[Any, ...]:
-    version = parse(text) if text else None
-    return (version is not None, version) if version is not None else (False, 0)
-
-
-def _version_key(read: Callable[[Module], str]) -> Callable[[Module], Any]:
-    return lambda module: _by_version(read(module))
-
-
 _DRIFT_ORDER = tuple(DriftKind)
 
-_SORT_KEYS: Mapping[str, Callable[[Module], Any]] = {
-    "name": lambda module: module.name,
-    "source": _source,
-    "channel": lambda module: module.channel,
-    "installed": _version_key(lambda module: module.installed),
-    "desired": _version_key(lambda module: module.desired),
-    "newest": _version_key(lambda module: module.newest),
-    "drift": lambda module: (not module.drift.is_drift, _DRIFT_ORDER.index(module.drift.kind)),
-    "state": lambda module: severity(module.state),
-    "checks": lambda module: _checks(module)[0],
-    "age": lambda module: -(module.created or 0),
-}
+
+def _drift_order(module: Module) -> tuple[bool, int]:
+    return not module.drift.is_drift, _DRIFT_ORDER.index(module.drift.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +170,3 @@ def why(module: Module) -> Why:
     said = actor is Actor.NOBODY or "waiting for" in module.reason.text
     who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
     return Why(plain(module.reason.text), who, tones[Severity(module.reason.severity)])
-
-
-def problem_lines(catalog: Catalog, failed: Iterable[str] = ()) -> Sequence[str]:
-    """Everything that is wrong besides the rows, worst first; for the problems list."""
-    order = tuple(Severity)
-    found = sorted(catalog.problems, key=lambda problem: order.index(Severity(problem.severity)))
-    return [*failed, *(plain(f"{p.module or p.object}: {p.message}".lstrip(": ")) for p in found)]

@@ -54,14 +54,6 @@ class View:
 ALL = View("0", "all")
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """By which column, and which way."""
-
-    column: str = "name"
-    descending: bool = False
-
-
 def views(catalog: Catalog | None) -> tuple[View, ...]:
     """All modules, then a view a channel, then the community's."""
     found = [ALL]

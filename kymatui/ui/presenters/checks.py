@@ -8,9 +8,9 @@ from kymatui.domain.rows import Checked, Row
 from kymatui.domain.statechecks import Decision, Evaluation, Mode, RuleOutcome, RuleResult
 from kymatui.domain.wording import source_words
 from kymatui.ui.presenters.catalog import TONES
-from kymatui.ui.presenters.module import Fact
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.facts import Fact
 from kymatui.ui.widgets.row_list import Cell
 from kymatui.ui.widgets.row_list import Row as Line
 
@@ -82,6 +82,22 @@ def rule_lines(module: Row, checked: Checked | None, mode: Mode) -> list[Line]:
     if evaluation is None:
         return []
     return [_line(number, outcome, evaluation) for number, outcome in enumerate(evaluation.rules, 1)]
+
+
+def order_facts(module: Row, checked: Checked | None, mode: Mode) -> list[Fact]:
+    """In which order the groups are asked, and the gate before them."""
+    evaluation = _evaluation(module, checked, mode)
+    if evaluation is None or not evaluation.rules:
+        return []
+    facts = [Fact("order", "Error, Ready, Warning, Deleting; the first group that is true decides, else Processing")]
+    ready = module.readiness
+    if ready is not None:
+        facts.append(Fact("gate", plain(f"the manager before the rules: {ready.words}"), TONES[ready.state]))
+    if any(not outcome.klm_reads for outcome in evaluation.rules):
+        facts.append(Fact("*", "lifecycle-manager splits a path at its dots and would not read this one so", "warning"))
+    if any(outcome.result is RuleResult.SKIPPED for outcome in evaluation.rules):
+        facts.append(Fact("skipped", "a path that is not there does not count in its group", "muted"))
+    return facts
 
 
 def _line(number: int, outcome: RuleOutcome, evaluation: Evaluation) -> Line:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
+from kymatui.errors import KymatuiError
+from kymatui.ui.text import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +19,13 @@ class Connection:
     stale_since: float = 0.0
 
 
-def describe(feeds: Mapping[str, Feed], now: float) -> Connection:
+def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> Connection:
     """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale.
 
     Catalogs from outside say nothing of the cluster.
     """
+    if failure is not None:
+        return Connection("offline", "error")
     feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
     states = [feed.state for feed in feeds.values()]
     if not states:
@@ -39,8 +43,14 @@ def describe(feeds: Mapping[str, Feed], now: float) -> Connection:
     return Connection("live", "ready")
 
 
-def forbidden(feeds: Mapping[str, Feed]) -> tuple[str, ...]:
-    return tuple(sorted(name for name, feed in feeds.items() if feed.state is FeedState.FORBIDDEN))
+def banner(connection: Connection, failure: KymatuiError | None) -> str:
+    """The line above everything where what is shown may not be true any more; empty where it is."""
+    if failure is not None:
+        return plain(f"▲ what you see is not current: {failure}")
+    if connection.stale_since:
+        age = connection.word.removeprefix("stale ")
+        return f"▲ what you see is {age} old: the server does not answer; kymatui keeps asking, ctrl-r asks now"
+    return ""
 
 
 def span(seconds: float) -> str:
@@ -50,7 +60,3 @@ def span(seconds: float) -> str:
         if seconds >= size * (2 if unit == "m" else 1):
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
-
-
-def all_syncing(feeds: Iterable[Feed]) -> bool:
-    return all(feed.state is FeedState.SYNCING for feed in feeds)

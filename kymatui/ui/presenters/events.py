@@ -8,10 +8,11 @@ from typing import Any
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.snapshots import FeedState, Snapshot
 from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.facts import Fact
 from kymatui.ui.widgets.row_list import Cell
 from kymatui.ui.widgets.row_list import Row as Line
 
@@ -30,6 +31,29 @@ def event_lines(module: Row, snapshot: Snapshot, now: float) -> list[Line]:
     found = [event for event in snapshot.events if _subject(event) in wanted]
     found.sort(key=_when, reverse=True)
     return [_line(event, now) for event in found]
+
+
+def tail(module: Row, snapshot: Snapshot, now: float, count: int = 5) -> list[Fact]:
+    """The newest events in a line each."""
+    facts = []
+    for line in event_lines(module, snapshot, now)[:count]:
+        cells = {name: cell.text for name, cell in line.cells.items()}
+        many = f"  (×{cells['count']})" if cells["count"] not in ("", "1") else ""
+        text = f"{cells['type']} {cells['reason']}  {cells['object']}: {cells['message']}{many}"
+        facts.append(Fact(cells["age"], text, line.cells["type"].tone))
+    return facts
+
+
+def why_none(module: Row, snapshot: Snapshot) -> str:
+    """What stands where there are no events: none were told, or nobody may look."""
+    feeds = {name: feed for name, feed in snapshot.feeds.items() if name.startswith("events ")}
+    if not objects_of(module):
+        return "The module has no objects here that could have events."
+    if any(feed.state is FeedState.FORBIDDEN for feed in feeds.values()):
+        return "This user may not list events."
+    if any(feed.state is FeedState.SYNCING for feed in feeds.values()):
+        return "Loading …"
+    return "The cluster tells of no events of this module; it forgets them after an hour."
 
 
 def objects_of(module: Row) -> tuple[ObjectRef, ...]:
@@ -56,17 +80,22 @@ def _when(event: Mapping[str, Any]) -> float:
     return 0.0
 
 
+def _count(event: Mapping[str, Any]) -> int:
+    count = event.get("count")
+    return count if isinstance(count, int) else 0
+
+
 def _line(event: Mapping[str, Any], now: float) -> Line:
     kind, _, name = _subject(event)
     metadata = event.get("metadata")
     uid = str(metadata.get("uid", "")) if isinstance(metadata, Mapping) else ""
     warning = event.get("type") == "Warning"
     cells = {
-        "age": Cell(span(now - _when(event)) if _when(event) else "", "muted"),
+        "age": Cell(span(now - _when(event)) if _when(event) else "", "muted", order=-_when(event)),
         "type": Cell(plain(str(event.get("type", ""))), "warning" if warning else "muted"),
         "reason": Cell(plain(str(event.get("reason", ""))), "strong"),
         "object": Cell(plain(f"{kind}/{name}")),
-        "count": Cell(str(event.get("count") or ""), "muted"),
+        "count": Cell(str(_count(event) or ""), "muted", order=_count(event)),
         "message": Cell(plain(str(event.get("message", "")))),
     }
     return Line(uid or f"{kind}/{name}/{event.get('reason')}/{_when(event)}", cells)

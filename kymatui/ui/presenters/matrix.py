@@ -5,7 +5,7 @@ from __future__ import annotations
 from kymatui.domain.matrix import Cell as Place
 from kymatui.domain.matrix import Matrix, MatrixRow, matrix
 from kymatui.domain.rows import Catalog
-from kymatui.ui.presenters.catalog import ABSENT
+from kymatui.ui.presenters.catalog import ABSENT, version_cell
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -33,7 +33,7 @@ def rows(catalog: Catalog, *, only_differences: bool = False) -> tuple[Matrix, l
 
 
 def _row(found: Matrix, one: MatrixRow) -> Row:
-    cells = {"name": Cell(plain(one.module), "strong"), "installed": Cell(plain(one.installed) or ABSENT)}
+    cells = {"name": Cell(plain(one.module), "strong"), "installed": version_cell(one.installed)}
     for channel in found.channels:
         cells[f"channel:{channel}"] = _cell(one.cells.get(channel))
     cells["agrees"] = Cell("differ", "warning") if one.differs else Cell("agree", "muted")

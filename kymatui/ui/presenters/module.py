@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kymatui.domain.evidence import Evidence
 from kymatui.domain.rows import Catalog, Checked, Row
 from kymatui.domain.states import state_of
 from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words
-from kymatui.ui.presenters.catalog import ABSENT, TONES, Words, age, state_cell
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.presenters.catalog import ABSENT, TONES, age, state_cell
 from kymatui.ui.text import plain
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A label, what stands behind it, and its tone."""
-
-    label: str
-    text: str
-    tone: str = ""
+from kymatui.ui.widgets.facts import Fact
 
 
 def declared(module: Row, catalog: Catalog) -> list[Fact]:
@@ -42,7 +34,7 @@ def _channel(module: Row) -> str:
     return f"{plain(module.channel)} ({module.resolution.channel_source})"
 
 
-def observed(module: Row, words: Words) -> list[Fact]:
+def observed(module: Row, now: float) -> list[Fact]:
     """What runs."""
     ready = module.readiness
     manager = (
@@ -55,17 +47,17 @@ def observed(module: Row, words: Words) -> list[Fact]:
         Fact("newest", plain(module.newest) or ABSENT, "muted"),
         Fact("manager", plain(manager)),
         Fact("ready", plain(ready.words) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
-        Fact("age", age(module, words.now) or ABSENT, "muted"),
+        Fact("age", age(module, now) or ABSENT, "muted"),
     ]
 
 
-def reported(module: Row, words: Words) -> list[Fact]:
+def reported(module: Row) -> list[Fact]:
     """What each one says of the state, and what kymatui makes of it."""
     reports = module.reports
     said = (("Kyma", reports.kyma), ("Manifest", reports.manifest), ("resource", reports.resource))
-    facts = [_report(label, text, words) for label, text in said]
-    cell = state_cell(module, words.glyphs)
-    facts.append(Fact("manager", plain(reports.manager) or ABSENT, _tone(reports.manager)))
+    facts = [_report(label, text) for label, text in said]
+    cell = state_cell(module)
+    facts.append(_report("manager", reports.manager))
     facts.append(Fact("kymatui", cell.text, cell.tone))
     facts.append(Fact("decided by", source_words(module.state_source), "muted"))
     if reports.disagree:
@@ -73,9 +65,9 @@ def reported(module: Row, words: Words) -> list[Fact]:
     return facts
 
 
-def _report(label: str, text: str, words: Words) -> Fact:
+def _report(label: str, text: str) -> Fact:
     tone = _tone(text)
-    return Fact(label, f"{words.glyphs.get(tone, '')} {plain(text)}".strip() if text else ABSENT, tone)
+    return Fact(label, f"{SIGNS.get(tone, '')} {plain(text)}".strip() if text else ABSENT, tone)
 
 
 def _tone(text: str) -> str:
@@ -97,15 +89,15 @@ def findings(module: Row) -> Iterator[Fact]:
         yield Fact(str(problem.severity), plain(problem.message), tones.get(str(problem.severity), ""))
 
 
-def resources(module: Row, words: Words) -> Iterator[Fact]:
+def resources(module: Row) -> Iterator[Fact]:
     """Every custom resource of the module, the worst first."""
     for checked in module.checked:
-        yield Fact(plain(str(checked.resource)), _resource(checked, words), TONES[checked.klm.state])
+        yield Fact(plain(str(checked.resource)), _resource(checked), TONES[checked.klm.state])
 
 
-def _resource(checked: Checked, words: Words) -> str:
+def _resource(checked: Checked) -> str:
     tone = TONES[checked.klm.state]
-    text = f"{words.glyphs.get(tone, '')} {checked.klm.state}"
+    text = f"{SIGNS.get(tone, '')} {checked.klm.state}"
     if checked.differs:
         text += f" (strict: {checked.strict.state})"
     if checked.deleting:

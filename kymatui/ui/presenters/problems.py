@@ -47,7 +47,7 @@ def problem_rows(catalog: Catalog | None, snapshot: Snapshot | None, said: Seque
 
 def _row(problem: Problem) -> Row:
     cells = {
-        "severity": Cell(str(problem.severity), _TONES[problem.severity]),
+        "severity": Cell(str(problem.severity), _TONES[problem.severity], order=_ORDER.index(problem.severity)),
         "module": Cell(plain(problem.module), "strong"),
         "object": Cell(plain(problem.object), "muted"),
         "message": Cell(plain(problem.message)),

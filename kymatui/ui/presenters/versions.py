@@ -7,10 +7,10 @@ from functools import cmp_to_key
 from kymatui.domain.comparing import Change, ChangeKind, Comparison
 from kymatui.domain.rows import Offer, Row
 from kymatui.domain.versions import parse, same
-from kymatui.ui.presenters.catalog import ABSENT
-from kymatui.ui.presenters.module import Fact
+from kymatui.ui.presenters.catalog import ABSENT, version_cell
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.facts import Fact
 from kymatui.ui.widgets.row_list import Cell
 from kymatui.ui.widgets.row_list import Row as Line
 
@@ -23,30 +23,49 @@ COLUMNS = (
 )
 
 
-def offer_lines(module: Row) -> list[Line]:
-    """The newest first; what is installed and what is desired is marked."""
-    return [_line(module, offer) for offer in sorted(module.offers, key=cmp_to_key(_newest_first))]
+UNKNOWN = Fact("", "one of the two templates is not in the cluster any more", "muted")
+
+
+def offer_lines(module: Row, base: str = "") -> list[Line]:
+    """The newest first; what is installed, what is desired, and what others are compared with is marked."""
+    return [_line(module, offer, base) for offer in _newest_first(module)]
+
+
+def base_key(module: Row) -> str:
+    """What others are compared with: the installed version, else the desired one, else the newest."""
+    offers = _newest_first(module)
+    for version in (module.installed, module.desired):
+        for offer in offers if version else ():
+            if same(offer.version, version):
+                return offer_key(offer)
+    return offer_key(offers[0]) if offers else ""
+
+
+def _newest_first(module: Row) -> list[Offer]:
+    return sorted(module.offers, key=cmp_to_key(_by_version))
 
 
 def offer_key(offer: Offer) -> str:
     return f"{offer.template.namespace}/{offer.template.name}"
 
 
-def _newest_first(one: Offer, other: Offer) -> int:
+def _by_version(one: Offer, other: Offer) -> int:
     left, right = parse(one.version), parse(other.version)
     if left is None or right is None:
         return (left is None) - (right is None)
     return (left < right) - (right < left)
 
 
-def _line(module: Row, offer: Offer) -> Line:
+def _line(module: Row, offer: Offer, base: str) -> Line:
     marks = []
     if module.installed and same(offer.version, module.installed):
         marks.append("installed")
     if module.desired and same(offer.version, module.desired):
         marks.append("desired")
+    if offer_key(offer) == base:
+        marks.append("base")
     cells = {
-        "version": Cell(plain(offer.version) or ABSENT, "strong"),
+        "version": version_cell(offer.version, "strong"),
         "channels": Cell(plain(", ".join(offer.channels)) or ABSENT, "" if offer.channels else "muted"),
         "source": Cell(plain(offer.source) or str(offer.origin), "muted"),
         "template": Cell(plain(offer_key(offer)), "muted"),

@@ -1,72 +1,139 @@
-"""What all screens have in common: the top line, the prompt, the keys at the bottom, and a help that is complete."""
+"""What all screens have in common: the frame, the way to other screens and back, and a help that is complete."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widget import Widget
+from textual.widgets import Static
 
-from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, find
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.keys import KeyHelp, group_of, joined, key_name
+from kymatui.ui.screens.prompting import PromptingScreen
 from kymatui.ui.widgets.frame import FrameFacts, TopLine
 from kymatui.ui.widgets.key_bar import KeyBar
+from kymatui.ui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
-    from kymatui.ui.widgets.prompt import Prompt
+
+_HISTORY = {
+    "history_back": "there is nothing before this",
+    "history_forward": "you did not go back",
+    "history_toggle": "you were nowhere else",
+}
 
 
-class FramedScreen(Screen[None]):
-    """A screen with the frame. Subclasses give `body`, their `trail`, and say why an action is off."""
+class FramedScreen(PromptingScreen):
+    """A screen with the frame. Subclasses give their `step`, a `body`, and say why an action is off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", id="app.filter", priority=True),
-        Binding("colon", "command", "Command", id="app.command", priority=True),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
-        Binding("escape", "back", "Back", show=False, id="app.back"),
+        Binding("escape", "back", "Back", id="app.back"),
+        Binding("left_square_bracket", "history_back", "Where you were before", show=False, id="app.history-back"),
+        Binding("right_square_bracket", "history_forward", "Forward again", show=False, id="app.history-forward"),
+        Binding("minus", "history_toggle", "Where you were last", show=False, id="app.history-toggle"),
+        Binding("M", "open('channels')", "Channels side by side", show=False, id="app.channels"),
+        Binding("P", "open('problems')", "Problems", show=False, id="app.problem-list"),
+        Binding("H", "open('changes')", "What changed", show=False, id="app.changes"),
+        Binding("ctrl+s", "save", "Save what is shown", show=False, id="app.save"),
     ]
 
+    WRITES: ClassVar[frozenset[str]] = frozenset()
+    """The actions that change a cluster; they are off wherever nothing may be written."""
+
     name_in_help: ClassVar[str] = "This screen"
+
+    # what a screen gives
+
+    @property
+    def step(self) -> Step:
+        """What leads here again."""
+        raise AssertionError(f"{type(self).__name__} has no step")
 
     def body(self) -> ComposeResult:
         """The widgets between the top line and the keys."""
         raise AssertionError(f"{type(self).__name__} has no body")
 
-    @property
-    def trail(self) -> tuple[str, ...]:
+    def commands(self) -> Sequence[ScreenCommand]:
+        """Commands of this screen alone; those of the app come on top."""
         return ()
+
+    def show_catalog(self) -> None:
+        """Draws what the app knows now; called whenever that changed."""
+
+    async def show_tab(self, tab: str) -> None:
+        """Opens one of the screen's tabs, where it has any."""
+        del tab
+
+    def why_off(self, action: str) -> str:
+        """Why an action can do nothing now; empty where it can."""
+        visits = self.kymatui.visits
+        can = {
+            "history_back": visits.can_go(-1),
+            "history_forward": visits.can_go(1),
+            "history_toggle": visits.can_toggle,
+        }
+        if not can.get(action, True):
+            return _HISTORY[action]
+        if action in self.WRITES:
+            return self.why_no_writes()
+        if action in ("sort_next", "sort_turn") and (self.table is None or self.table.order is None):
+            return "this list has an order of its own"
+        return ""
+
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        """What can be saved here, by the ending of the file's name."""
+        from kymatui.ui.presenters.exporting import FORMATS, exported
+
+        table = self.table
+        found: dict[str, Callable[[], str]] = {}
+        if table is not None:
+            found = {form: partial(exported, table.columns, table.rows, form) for form in FORMATS}
+        return {**found, "svg": partial(self.app.export_screenshot, title="kymatui", simplify=True)}
+
+    # the frame
+
+    def compose(self) -> ComposeResult:
+        yield TopLine(id="top")
+        yield Static("", id="banner")
+        yield from self.body()
+        yield KeyBar(id="keys")
 
     @property
     def kymatui(self) -> KymatuiApp:
         return cast("KymatuiApp", self.app)
 
-    def commands(self) -> Sequence[ScreenCommand]:
-        """Commands of this screen alone; those of the app come on top."""
-        return ()
-
-    def why_off(self, action: str) -> str:
-        """Why an action can do nothing now; empty where it can."""
-        del action
-        return ""
-
-    def compose(self) -> ComposeResult:
-        yield TopLine(id="top")
-        yield from self.body()
-        yield KeyBar(id="keys")
-
-    def show_catalog(self) -> None:
-        """Draws what the app knows now; called whenever that changed."""
+    @property
+    def table(self) -> LiveTable | None:
+        """The table that filters, orders and exports are about."""
+        main = self.main_widget()
+        return main if isinstance(main, LiveTable) else None
 
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
         self.call_after_refresh(self.prompt)  # behind the first paint, and before a person can type
 
+    def on_screen_resume(self) -> None:
+        """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
+        if self.is_mounted:
+            self.show_frame(self.kymatui.frame_facts)
+            self.show_catalog()
+
     def show_frame(self, facts: FrameFacts) -> None:
-        self.query_one(TopLine).facts = facts.with_trail(*self.trail)
+        self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.trail_to(self)))
+        banner = self.query_one("#banner", Static)
+        banner.display = bool(facts.banner)
+        if facts.banner:
+            banner.update(facts.banner)
+
+    def on_top_line_chosen(self, event: TopLine.Chosen) -> None:
+        """A click on a crumb leads there."""
+        self.kymatui.climb_to(event.number)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys that open the prompt come before all others, so that what is typed right behind them is not lost;
@@ -76,80 +143,54 @@ class FramedScreen(Screen[None]):
             return False
         return None if self.why_off(action) else True
 
-    @property
-    def is_typing(self) -> bool:
-        """Whether keys go into a text."""
-        return self.focused is not None and self.focused.has_class("typing")
+    # filters and commands
 
-    # the prompt
-
-    async def action_filter(self) -> None:
-        (await self.prompt()).open("filter", self.filter_text)
-
-    async def action_command(self, text: str = "") -> None:
-        (await self.prompt()).open("command", text, candidates=candidates(self._all_commands()))
-
-    async def prompt(self) -> Prompt:
-        """The prompt, made when it is wanted for the first time."""
-        from kymatui.ui.widgets.prompt import Prompt
-
-        if not self.query(Prompt):
-            await self.mount(Prompt(), before="#keys")
-        return self.query_one(Prompt)
+    def all_commands(self) -> list[ScreenCommand]:
+        return [*self.commands(), *self.kymatui.commands()]
 
     @property
     def filter_text(self) -> str:
-        return ""
+        return self.table.filter.text if self.table is not None else ""
 
     def filter_changed(self, text: str) -> str:
-        """Takes a new filter; returns what is wrong with it, or nothing."""
-        del text
-        return ""
+        return self.table.set_filter(text) if self.table is not None else ""
 
-    def _all_commands(self) -> list[ScreenCommand]:
-        return [*self.commands(), *self.kymatui.commands()]
+    def said(self, text: str) -> None:
+        self.kymatui.problem(text)
 
-    def on_prompt_changed(self, event: Prompt.Changed) -> None:
-        prompt = event.prompt
-        if event.mode == "filter":
-            prompt.note(self.filter_changed(event.text))
-            return
-        found = find(self._all_commands(), event.text)
-        prompt.note("" if isinstance(found, UnknownCommand) else found[0].usage or found[0].help)
+    def why_no_writes(self) -> str:
+        return self.kymatui.why_no_writes
 
-    def on_prompt_cancelled(self, event: Prompt.Cancelled) -> None:
-        if event.mode == "filter":
+    async def action_save(self) -> None:
+        form = "csv" if self.table is not None else "svg"
+        await self.action_command(f"save {self.step.crumb}.{form}")
+
+    # help and other screens
+
+    def action_open(self, kind: str) -> None:
+        self.kymatui.open(Step(kind))
+
+    def action_history_back(self) -> None:
+        self.kymatui.restore(self.kymatui.visits.go(-1))
+
+    def action_history_forward(self) -> None:
+        self.kymatui.restore(self.kymatui.visits.go(1))
+
+    def action_history_toggle(self) -> None:
+        self.kymatui.restore(self.kymatui.visits.toggle())
+
+    def action_back(self) -> None:
+        """A filter is taken away first; then up one step. On the first screen there is nothing above."""
+        if self.filter_text:
             self.filter_changed("")
-        self._close_prompt(event.prompt)
-
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        self._close_prompt(event.prompt)
-        if event.mode == "command" and event.text.strip():
-            self.run_line(event.text)
-
-    def run_line(self, line: str) -> None:
-        """Runs one command line; a wrong one is said so and changes nothing."""
-        found = find(self._all_commands(), line)
-        if isinstance(found, UnknownCommand):
-            self.kymatui.problem(str(found))
         else:
-            command, words = found
-            command.run(words)
-
-    def _close_prompt(self, prompt: Prompt) -> None:
-        prompt.close()
-        self.main_widget().focus()
-
-    def main_widget(self) -> Widget:
-        """What has the keyboard when nothing else asks for it."""
-        return self
-
-    # help and back
+            self.kymatui.climb()
 
     def action_help(self) -> None:
         from kymatui.ui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen(" › ".join(("Keys", *self.trail)), self.key_help()))
+        crumbs = " › ".join(step.crumb for step in self.kymatui.trail_to(self))
+        self.app.push_screen(HelpScreen(f"Keys › {crumbs}", self.key_help(), self.all_commands()))
 
     def key_help(self) -> list[KeyHelp]:
         """One line an action; bindings of one action are joined."""
@@ -166,8 +207,3 @@ class FramedScreen(Screen[None]):
             label, _, action = what.partition("\0")
             lines.append(KeyHelp(group, joined(names), label, self.why_off(action.rpartition(".")[2])))
         return lines
-
-    def action_back(self) -> None:
-        """Up one step; on the first screen there is nothing above."""
-        if len(self.app.screen_stack) > 2:
-            self.app.pop_screen()

@@ -1,8 +1,8 @@
-"""Every key that does something here, grouped, with the reason where one is off."""
+"""Every key that does something here, grouped, with the reason where one is off; and every command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,7 +12,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.presenters.keys import KeyHelp, grouped
+from kymatui.ui.widgets.facts import Fact, Facts
 
 
 class HelpScreen(ModalScreen[None]):
@@ -20,33 +22,41 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,escape,q", "dismiss", "Close", id="help.close"),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="help.down"),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="help.up"),
+        Binding("pagedown,ctrl+f,space", "scroll(10)", "Page down", show=False, id="help.page-down"),
+        Binding("pageup,ctrl+b", "scroll(-10)", "Page up", show=False, id="help.page-up"),
     ]
 
-    def __init__(self, title: str, keys: Iterable[KeyHelp]) -> None:
+    def __init__(self, title: str, keys: Iterable[KeyHelp], commands: Sequence[ScreenCommand] = ()) -> None:
         super().__init__()
         self._title = title
         self._keys = tuple(keys)
+        self._commands = tuple(commands)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help") as box:
             box.border_title = self._title
-            box.border_subtitle = "? or esc closes"
+            box.border_subtitle = "? or esc closes, j and k scroll"
             for group, keys in grouped(self._keys):
                 yield Static(Content.styled(group, "bold $primary"), classes="help-group")
-                yield Static(_lines(keys), classes="help-keys")
+                facts = Facts(classes="help-keys", labels="$text-accent")
+                facts.show(map(_key, keys))
+                yield facts
+            yield Static(Content.styled("Commands, behind :", "bold $primary"), classes="help-group")
+            commands = Facts(classes="help-keys", labels="$text-accent")
+            commands.show(map(_command, self._commands))
+            yield commands
 
     def action_scroll(self, by: int) -> None:
         self.query_one("#help").scroll_relative(y=by, animate=False)
 
 
-def _lines(keys: Iterable[KeyHelp]) -> Content:
-    lines = []
-    for key in keys:
-        style = "$foreground-muted" if key.off else "$text-accent"
-        line = [Content.styled(f"  {key.keys:<18}", style), Content(key.label)]
-        if key.off:
-            line.append(Content.styled(f"  (off: {key.off})", "$foreground-muted"))
-        lines.append(Content.assemble(*line))
-    return Content("\n").join(lines)
+def _key(key: KeyHelp) -> Fact:
+    off = f"   (off: {key.off})" if key.off else ""
+    return Fact(f"  {key.keys:<18}", f"{key.label}{off}", "muted" if key.off else "")
+
+
+def _command(command: ScreenCommand) -> Fact:
+    also = f" ({', '.join(command.aliases)})" if command.aliases else ""
+    return Fact(f"  {(command.name + also):<18}", f"{command.help}{f':  {command.usage}' if command.usage else ''}")

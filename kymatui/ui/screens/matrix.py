@@ -7,10 +7,12 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
 
+from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.matrix import columns, rows
+from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 
@@ -18,7 +20,7 @@ class MatrixScreen(FramedScreen):
     """Which version each channel has, and how far it lies from the Kyma's own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "differences", "Only differences", id="matrix.differences"),
+        Binding("ctrl+z", "differences", "Only differences", id="channels.differences"),
     ]
 
     name_in_help: ClassVar[str] = "Channels"
@@ -29,30 +31,30 @@ class MatrixScreen(FramedScreen):
         self._channels: tuple[str, ...] | None = None
 
     @property
-    def trail(self) -> tuple[str, ...]:
-        return ("modules", "channels")
+    def step(self) -> Step:
+        return Step("channels")
 
     def body(self) -> ComposeResult:
-        yield RowTable(id="matrix")
+        yield LiveTable(id="matrix", sort=Sort(), copied="name")
 
     def on_mount(self) -> None:
         super().on_mount()
         self.show_catalog()
         self.main_widget().focus()
 
-    def main_widget(self) -> Widget:
-        return self.query_one(RowTable)
+    def main_widget(self) -> LiveTable:
+        return self.query_one(LiveTable)
 
     def show_catalog(self) -> None:
         catalog = self.kymatui.catalog
-        if catalog is None or not self.query(RowTable):
+        if catalog is None or not self.query(LiveTable):
             return
         found, lines = rows(catalog, only_differences=self._only_differences)
-        table = self.query_one(RowTable)
+        table = self.main_widget()
         if found.channels != self._channels:
             self._channels = found.channels
             table.set_columns(columns(found))
-        table.set_rows(lines)
+        table.show(lines)
 
     def action_differences(self) -> None:
         self._only_differences = not self._only_differences
@@ -60,6 +62,4 @@ class MatrixScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        from kymatui.ui.screens.module import ModuleScreen
-
-        self.app.push_screen(ModuleScreen(event.key, 2))
+        self.kymatui.open(Step("module", event.key, "versions"))

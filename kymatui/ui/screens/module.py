@@ -1,42 +1,43 @@
-"""One module from every side: what is declared, observed and reported; its checks, versions, events and objects."""
+"""One module from every side: what is declared, observed and reported; its tree, checks, versions, events, objects,
+and what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
+from textual.containers import Container
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Input, Static
 
-from kymatui.domain.comparing import compare
-from kymatui.domain.paths import look
-from kymatui.domain.refs import ObjectRef
-from kymatui.domain.rows import Checked, Row
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.statechecks import Mode
-from kymatui.domain.templates import Template, read_template
-from kymatui.ui.presenters import checks, events, module, versions
-from kymatui.ui.presenters.catalog import Words, why
-from kymatui.ui.presenters.documents import as_yaml
-from kymatui.ui.presenters.module import Fact
+from kymatui.domain.rows import Row
+from kymatui.ui.navigation import Step
+from kymatui.ui.panes.checks import ChecksPane
+from kymatui.ui.panes.documents import DocumentsPane
+from kymatui.ui.panes.events import EventsPane
+from kymatui.ui.panes.history import HistoryPane
+from kymatui.ui.panes.overview import OverviewPane
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.panes.resources import ResourcesPane
+from kymatui.ui.panes.versions import VersionsPane
+from kymatui.ui.presenters.events import objects_of
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tones import toned
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
-TABS = (
-    Tab("1", "overview"),
-    Tab("2", "checks"),
-    Tab("3", "versions"),
-    Tab("4", "events"),
-    Tab("5", "yaml"),
+PANES: tuple[type[Pane], ...] = (
+    OverviewPane,
+    ResourcesPane,
+    ChecksPane,
+    VersionsPane,
+    EventsPane,
+    DocumentsPane,
+    HistoryPane,
 )
+TABS = tuple(Tab(str(number), pane.TITLE) for number, pane in enumerate(PANES, 1))
+_KEYS = dict(zip("dtxveyh", (pane.TITLE for pane in PANES), strict=True))
 
 
 class ModuleScreen(FramedScreen):
@@ -44,68 +45,47 @@ class ModuleScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(tab.key, f"tab({n})", tab.label.capitalize(), show=False, id=f"module.tab-{tab.key}")
-            for n, tab in enumerate(TABS)
+            Binding(tab.key, f"tab('{tab.label}')", "One of the tabs", show=False, id=f"module.tab-{tab.key}")
+            for tab in TABS
         ),
-        Binding("d", "tab(0)", "Overview", id="module.overview"),
-        Binding("x", "tab(1)", "Checks", id="module.checks"),
-        Binding("v", "tab(2)", "Versions", id="module.versions"),
-        Binding("e", "tab(3)", "Events", id="module.events"),
-        Binding("y", "tab(4)", "YAML", id="module.yaml"),
-        Binding("m", "mode", "Mode klm/strict", show=False, id="module.mode"),
-        Binding("o", "other", "Next object", show=False, id="module.other"),
-        Binding("t", "try_path", "Try a path", show=False, id="module.try"),
+        *(
+            Binding(key, f"tab('{title}')", title.capitalize(), show=False, id=f"module.{title}")
+            for key, title in _KEYS.items()
+        ),
+        Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
+        Binding("shift+tab", "next_tab(-1)", "Tab before", show=False, id="module.previous-tab"),
     ]
 
     name_in_help: ClassVar[str] = "Module"
 
-    def __init__(self, name: str, tab: int = 0) -> None:
+    def __init__(self, name: str, tab: str = "") -> None:
         super().__init__()
         self._module_name = name
-        self._tab = tab
-        self._mode = Mode.KLM
-        self._object = 0
+        self._tab = tab or TABS[0].label
         self._last: Row | None = None
-        self._search = ""
 
     @property
-    def trail(self) -> tuple[str, ...]:
-        return ("modules", self._module_name)
+    def step(self) -> Step:
+        return Step("module", self._module_name, self._tab)
 
     def body(self) -> ComposeResult:
         yield ViewTabs(id="views")
-        with ContentSwitcher(initial="overview", id="module-tabs"):
-            with VerticalScroll(id="overview"):
-                with Horizontal(id="panels"):
-                    for name in ("declared", "observed", "reported"):
-                        yield _panel(name)
-                yield Static(id="why")
-                for name in ("findings", "resources", "evidence"):
-                    yield _panel(name)
-            with Vertical(id="checks"):
-                yield Static(id="headline")
-                yield RowTable(checks.COLUMNS, id="rules")
-                yield Input(
-                    placeholder="a path to look at, as in status.state", id="path", classes="typing", compact=True
-                )
-                yield Static(id="found")
-            with Vertical(id="versions"):
-                yield RowTable(versions.COLUMNS, id="offers")
-                with VerticalScroll(id="changes-box"):
-                    yield Static(id="changes")
-            yield RowTable(events.COLUMNS, id="events")
-            yield Document(id="yaml")
+        yield Container(id="module-tabs")
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:  # type: ignore[override]  # a pane has to be there before keys are taken
         super().on_mount()
-        self.action_tab(self._tab)
+        await self.action_tab(self._tab)
 
     def on_unmount(self) -> None:
         self.kymatui.follow_events(self, ())
 
+    @property
+    def pane(self) -> Pane | None:
+        """The tab that is open; None before the first one is."""
+        return next((pane for pane in self.query(Pane) if pane.display), None)
+
     def main_widget(self) -> Widget:
-        targets = ("#overview", "#rules", "#offers", "#events", "#yaml")
-        return self.query_one(targets[self._tab])
+        return self.pane.target() if self.pane is not None else self
 
     # what is shown
 
@@ -119,196 +99,79 @@ class ModuleScreen(FramedScreen):
 
     def show_catalog(self) -> None:
         """Draws the tab that is open; the others are drawn when they are opened."""
-        row, snapshot = self.module, self.kymatui.snapshot
-        if not self.query(ViewTabs) or row is None or snapshot is None:
+        row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
+        if row is None or snapshot is None or pane is None:
             return
-        self.kymatui.follow_events(self, events.objects_of(row))
-        note = f"{self._mode} mode" if self._tab == 1 else ""
-        self.query_one(ViewTabs).show(TABS, TABS[self._tab].label, note)
-        draw = (self._overview, self._checks, self._versions, self._events, self._yaml)[self._tab]
-        draw(row, snapshot)
+        self.kymatui.follow_events(self, objects_of(row))
+        pane.draw(row, snapshot)
+        self._show_tabs()
 
-    def _words(self) -> Words:
-        return Words(self.kymatui.clock(), self.kymatui.glyphs)
+    @on(Pane.Noted)
+    def _show_tabs(self) -> None:
+        note = self.pane.note if self.pane is not None else ""
+        table = self.table
+        if table is not None and table.filter:
+            note = f"/{table.filter.text}  {len(table.rows)} of {len(table.everything)}"
+        self.query_one(ViewTabs).show(TABS, self._tab, note)
 
-    def _overview(self, row: Row, snapshot: Snapshot) -> None:
-        catalog, words = self.kymatui.catalog, self._words()
-        assert catalog is not None
-        self._fill("declared", module.declared(row, catalog))
-        self._fill("observed", module.observed(row, words))
-        self._fill("reported", module.reported(row, words))
-        self._fill("findings", module.findings(row))
-        self._fill("resources", module.resources(row, words))
-        self._fill("evidence", module.evidence(row))
-        reason = why(row)
-        parts = [toned(reason.text, reason.tone, bold=True)]
-        if reason.actor:
-            parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
-        if catalog.row(self._module_name) is None:
-            parts.insert(0, toned("not in the catalog any more: ", "warning", bold=True))
-        self.query_one("#why", Static).update(Content.assemble(*parts))
+    # tabs
 
-    def _fill(self, name: str, facts: Iterable[Fact]) -> None:
-        panel = self.query_one(f"#{name}", Static)
-        lines = fact_lines(facts)
-        panel.display = bool(lines) or name in ("declared", "observed", "reported")
-        panel.update(lines)
+    async def action_tab(self, title: str) -> None:
+        await self._open(title)
+        self.kymatui.visits.turn(title)
 
-    def _checked(self, row: Row) -> Checked | None:
-        return row.checked[self._object % len(row.checked)] if row.checked else None
-
-    def _checks(self, row: Row, snapshot: Snapshot) -> None:
-        checked = self._checked(row)
-        facts = checks.headline(row, checked, self._mode)
-        facts += [Fact("lint", line, "warning") for line in checks.lint_lines(row)]
-        self.query_one("#headline", Static).update(fact_lines(facts))
-        self.query_one("#rules", RowTable).set_rows(checks.rule_lines(row, checked, self._mode))
-        self._look(self.query_one("#path", Input).value)
-
-    def _versions(self, row: Row, snapshot: Snapshot) -> None:
-        self.query_one("#offers", RowTable).set_rows(versions.offer_lines(row))
-        self._compare()
-
-    def _events(self, row: Row, snapshot: Snapshot) -> None:
-        self.query_one("#events", RowTable).set_rows(events.event_lines(row, snapshot, self.kymatui.clock()))
-
-    def _yaml(self, row: Row, snapshot: Snapshot) -> None:
-        documents = list(self._documents(row, snapshot))
-        if documents:
-            name, body = documents[self._object % len(documents)]
-            note = f"{name}   o: next of {len(documents)}"
-            self.query_one(ViewTabs).show(TABS, TABS[self._tab].label, note)
-            self.query_one(Document).show(as_yaml(body))
-
-    def _documents(self, row: Row, snapshot: Snapshot) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """The module's resources, its template, its Manifest and its manager: all that the watches hold."""
-        for checked in row.checked:
-            body = find_object(snapshot, checked.resource)
-            if body is not None:
-                yield str(checked.resource), body
-        for ref in (row.template, row.manifest, row.manager):
-            body = find_object(snapshot, ref) if ref is not None else None
-            if ref is not None and body is not None:
-                yield str(ref), body
-
-    # tabs and what works in them
-
-    def action_tab(self, number: int) -> None:
-        self._tab = number
-        self.query_one(ContentSwitcher).current = TABS[number].label
+    async def _open(self, title: str) -> Pane:
+        kind = next(kind for kind in PANES if title == kind.TITLE)
+        self._tab = title
+        found = self.query(kind)
+        pane = found.first() if found else kind(id=f"pane-{title}")
+        if not found:
+            await self.query_one("#module-tabs").mount(pane)
+        for other in self.query(Pane):
+            other.display = other is pane
         self.show_catalog()
-        self.main_widget().focus()
+        self._show_tabs()
+        pane.target().focus()
+        return pane
+
+    async def action_next_tab(self, by: int) -> None:
+        titles = [tab.label for tab in TABS]
+        await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
+
+    async def show_tab(self, tab: str) -> None:
+        if tab and tab != self._tab:
+            await self._open(tab)
 
     @on(ViewTabs.Chosen)
-    def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
-        self.action_tab(event.number)
+    async def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
+        await self.action_tab(TABS[event.number].label)
 
-    def action_mode(self) -> None:
-        """Lifecycle-manager's way of evaluating, or the documented one."""
-        self._mode = Mode.STRICT if self._mode is Mode.KLM else Mode.KLM
+    @on(Pane.Wanted)
+    async def _tab_wanted(self, event: Pane.Wanted) -> None:
+        pane = await self._open(event.tab)
+        if isinstance(pane, DocumentsPane) and event.about is not None:
+            pane.about(event.about)
+        self.kymatui.visits.turn(event.tab)
         self.show_catalog()
-
-    def action_other(self) -> None:
-        self._object += 1
-        self.show_catalog()
-
-    def action_try_path(self) -> None:
-        self.action_tab(1)
-        self.query_one("#path", Input).focus()
-
-    @on(Input.Changed, "#path")
-    def _path_typed(self, event: Input.Changed) -> None:
-        self._look(event.value)
-
-    @on(Input.Submitted, "#path")
-    def _path_done(self) -> None:
-        self.query_one("#rules").focus()
-
-    def _look(self, path: str) -> None:
-        row, snapshot = self.module, self.kymatui.snapshot
-        checked = self._checked(row) if row is not None else None
-        body = find_object(snapshot, checked.resource) if checked is not None and snapshot is not None else None
-        facts = []
-        if path:
-            facts = (
-                [checks.try_words(look(path, body))] if body is not None else [Fact("found", "no resource", "muted")]
-            )
-        self.query_one("#found", Static).update(fact_lines(facts))
-
-    @on(RowTable.Highlighted, "#offers")
-    def _compare(self) -> None:
-        row, snapshot = self.module, self.kymatui.snapshot
-        key = self.query_one("#offers", RowTable).cursor_key
-        if row is None or snapshot is None or key is None:
-            return
-        here = _template(snapshot, _base(row))
-        there = _template(snapshot, key)
-        facts = versions.change_facts(compare(here, there)) if here is not None and there is not None else []
-        self.query_one("#changes", Static).update(fact_lines(facts))
 
     # search
 
     @property
     def filter_text(self) -> str:
-        return self._search
+        main = self.main_widget()
+        return main.wanted if isinstance(main, Document) else super().filter_text
 
     def filter_changed(self, text: str) -> str:
         """In documents a filter marks and never hides."""
-        self._search = text
-        return self.query_one(Document).find(text) if self._tab == 4 else ""
+        main = self.main_widget()
+        problem = main.find(text) if isinstance(main, Document) else super().filter_changed(text)
+        self._show_tabs()
+        return problem
 
     def why_off(self, action: str) -> str:
-        if action == "filter" and self._tab != 4:
-            return "only the YAML tab can be searched"
-        return ""
+        if action == "filter" and self.is_mounted and self.table is None and self._tab != DocumentsPane.TITLE:
+            return "there is nothing to filter on this tab"
+        return super().why_off(action)
 
-
-def _panel(name: str) -> Static:
-    panel = Static(id=name, classes="panel")
-    panel.border_title = {"reported": "reported by", "resources": "resources, worst first"}.get(name, name)
-    return panel
-
-
-def fact_lines(facts: Iterable[Fact]) -> Content:
-    """`label  text`, aligned."""
-    listed = [fact for fact in facts if fact.text]
-    width = min(max((len(fact.label) for fact in listed), default=0), 44)
-    lines = [
-        Content.assemble(Content.styled(f"{fact.label:<{width}}  ", "$foreground-muted"), toned(fact.text, fact.tone))
-        for fact in listed
-    ]
-    return Content("\n").join(lines)
-
-
-def find_object(snapshot: Snapshot, ref: ObjectRef) -> Mapping[str, Any] | None:
-    """An object that the watches hold; None where they do not."""
-    everything: Iterable[Mapping[str, Any]] = (
-        *(one for found in snapshot.module_resources.values() for one in found),
-        *snapshot.templates,
-        *snapshot.outside,
-        *snapshot.manifests,
-        *snapshot.workloads,
-    )
-    for body in everything:
-        metadata = body.get("metadata")
-        if not isinstance(metadata, Mapping) or body.get("kind") != ref.kind.kind:
-            continue
-        if metadata.get("name") == ref.name and (metadata.get("namespace") or "") == ref.namespace:
-            return body
-    return None
-
-
-def _base(row: Row) -> str:
-    """The template to compare with: the one that is resolved, else the newest."""
-    if row.template is not None:
-        return f"{row.template.namespace}/{row.template.name}"
-    lines = versions.offer_lines(row)
-    return lines[0].key if lines else ""
-
-
-def _template(snapshot: Snapshot, key: str) -> Template | None:
-    for body in (*snapshot.templates, *snapshot.outside):
-        read = read_template(body)
-        if isinstance(read, Template) and f"{read.ref.namespace}/{read.ref.name}" == key:
-            return read
-    return None
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        return {**super().exports(), **(self.pane.exports() if self.pane is not None else {})}

@@ -6,31 +6,28 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
+from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.problems import COLUMNS, problem_rows
+from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 
 class ProblemsScreen(FramedScreen):
     """Problems of the catalog, of its feeds, and of what was typed, the worst first."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy", id="problems.copy"),
-    ]
-
     name_in_help: ClassVar[str] = "Problems"
 
     @property
-    def trail(self) -> tuple[str, ...]:
-        return ("modules", "problems")
+    def step(self) -> Step:
+        return Step("problems")
 
     def body(self) -> ComposeResult:
-        yield RowTable(COLUMNS, id="problems")
+        yield LiveTable(COLUMNS, id="problems", sort=Sort("severity"))
         yield Static("", id="reason")
 
     def on_mount(self) -> None:
@@ -38,31 +35,24 @@ class ProblemsScreen(FramedScreen):
         self.show_catalog()
         self.main_widget().focus()
 
-    def main_widget(self) -> Widget:
-        return self.query_one(RowTable)
+    def main_widget(self) -> LiveTable:
+        return self.query_one(LiveTable)
 
     def show_catalog(self) -> None:
-        if self.query(RowTable):
+        if self.query(LiveTable):
             app = self.kymatui
-            self.query_one(RowTable).set_rows(problem_rows(app.catalog, app.snapshot, app.problems))
-
-    def action_copy(self) -> None:
-        table = self.query_one(RowTable)
-        found = next((row for row in table.rows if row.key == table.cursor_key), None)
-        if found is not None:
-            self.app.copy_to_clipboard("\t".join(cell.text for cell in found.cells.values()))
-            self.notify("copied", timeout=2)
+            self.main_widget().show(problem_rows(app.catalog, app.snapshot, app.problems))
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
         """The whole text of the problem under the cursor: in the table it is often cut."""
-        key = self.query_one(RowTable).cursor_key or ""
-        self.query_one("#reason", Static).update(Content(key.rpartition("\0")[2]))
+        row = self.main_widget().current
+        said = [row.cells[name].text for name in ("object", "message", "actor")] if row is not None else []
+        words = "   ".join(part for part in said if part)
+        self.query_one("#reason", Static).update(Content(words))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         module = event.key.partition("\0")[0]
         if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
-            from kymatui.ui.screens.module import ModuleScreen
-
-            self.app.push_screen(ModuleScreen(module))
+            self.kymatui.open(Step("module", module, "overview"))

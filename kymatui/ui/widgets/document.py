@@ -51,6 +51,11 @@ class Document(ScrollView, can_focus=True):
         """How many lines hold a match."""
         return len(self._matches)
 
+    @property
+    def wanted(self) -> str:
+        """The pattern that is marked, "" where nothing is."""
+        return self._pattern.pattern if self._pattern is not None else ""
+
     def show(self, text: str) -> None:
         """Takes a new text; where one reads stays where it is."""
         lines = tuple(plain(line) for line in text.splitlines())

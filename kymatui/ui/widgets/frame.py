@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rich.cells import cell_len
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -23,6 +26,7 @@ class FrameFacts:
     tone: str = "processing"
     counts: str = ""
     sign: str = ""
+    banner: str = ""
 
     def with_trail(self, *trail: str) -> FrameFacts:
         return replace(self, trail=trail)
@@ -49,7 +53,22 @@ def spread(left: Content, right: Content, width: int) -> Content:
 class TopLine(Widget):
     """Product, trail, cluster on the left; counts, mode and connection on the right."""
 
+    class Chosen(Message):
+        """A click on a step of the trail."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
     facts: reactive[FrameFacts] = reactive(FrameFacts())
+
+    def on_click(self, event: events.Click) -> None:
+        left = len(" kymatui ")
+        for number, step in enumerate(self.facts.trail):
+            right = left + cell_len("› " + plain(step) + " ")
+            if left <= event.x < right:
+                self.post_message(self.Chosen(number))
+            left = right
 
     def render(self) -> Content:
         facts, width = self.facts, self.size.width

@@ -12,41 +12,38 @@ GAP = "  "
 _KEPT = ("Help", "Quit")
 
 
-def _width(entries: list[tuple[str, str, bool]]) -> int:
-    return 1 + sum(len(key) + 1 + len(description) + len(GAP) for key, description, _ in entries)
+def _width(entries: list[tuple[str, str]]) -> int:
+    return 1 + sum(len(key) + 1 + len(description) + len(GAP) for key, description in entries)
 
 
 class KeyBar(Widget):
-    """The bindings that are shown, those that are off dimmed; a click presses the key."""
+    """The keys that do something now; those that are off are in the help, with the reason. A click presses the key."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
-    def _shown(self) -> list[tuple[str, str, bool]]:
-        """Key, description, and whether it does something; where it is tight, what does nothing goes first."""
-        found: dict[str, tuple[str, str, bool]] = {}
+    def _shown(self) -> list[tuple[str, str]]:
+        """Key and description; where it is tight, the last ones go first."""
+        found: dict[str, tuple[str, str]] = {}
         for key, active in self.screen.active_bindings.items():
             binding = active.binding
-            if binding.show and binding.description and binding.action not in found:
-                found[binding.action] = (key_name(key), binding.description, active.enabled)
-        shown = list(found.values())
-        if _width(shown) > self.size.width:
-            shown = [entry for entry in shown if entry[2]]
+            if active.enabled and binding.show and binding.description and binding.action not in found:
+                found[binding.action] = (key_name(key), binding.description)
+        shown = sorted(found.values(), key=lambda entry: entry[1] in _KEPT)
         while len(shown) > 1 and _width(shown) > self.size.width:
             shown.pop(next((n for n in reversed(range(len(shown))) if shown[n][1] not in _KEPT), 0))
         return shown
 
     def render(self) -> Content:
         parts = [Content(" ")]
-        for key, description, enabled in self._shown():
-            style = "bold $accent" if enabled else "$foreground-muted"
-            parts.append(Content.styled(key, style))
-            parts.append(Content.styled(f" {description}{GAP}", "" if enabled else "$foreground-muted"))
+        for key, description in self._shown():
+            parts.append(Content.styled(key, "bold $accent"))
+            parts.append(Content(f" {description}{GAP}"))
         return Content.assemble(*parts)
 
     async def on_click(self, event: events.Click) -> None:
         left = 1
-        for key, description, _ in self._shown():
+        for key, description in self._shown():
             right = left + len(key) + 1 + len(description) + len(GAP)
             if left <= event.x < right - len(GAP):
                 self.app.simulate_key(next((k for k in self.screen.active_bindings if key_name(k) == key), key))

@@ -18,7 +18,6 @@ Fitted = Sequence[tuple[Column, int]]
 MARK = "▌"
 TURNED = " ▾"
 STRAIGHT = " ▴"
-ASCII_SIGNS = str.maketrans({"▌": "|", "▾": "v", "▴": "^"})
 
 
 class Styles(Protocol):
@@ -32,7 +31,6 @@ class LineDrawing:
 
     def __init__(self, style: Styles) -> None:
         self._style = style
-        self.ascii = False
 
     def header(self, fitted: Fitted, sorted_by: tuple[str, bool] | None, width: int) -> Strip:
         """Titles, the sorted one with an arrow."""
@@ -41,16 +39,11 @@ class LineDrawing:
         for position, (column, size) in enumerate(fitted):
             title, style = column.title, base
             if sorted_by and sorted_by[0] == column.id:
-                title = self._titled(title, TURNED if sorted_by[1] else STRAIGHT, size)
+                title = title[: max(size - 2, 0)] + (TURNED if sorted_by[1] else STRAIGHT)
                 style = base + self._style("sorted", partial=True)
             segments.append(Segment(fit(title, size, right=column.right), style))
             segments.append(Segment(_gap(fitted, position), base))
         return Strip(segments).adjust_cell_length(width, base)
-
-    def _titled(self, title: str, arrow: str, size: int) -> str:
-        """The arrow is worth more than the last letters of the title."""
-        arrow = arrow.translate(ASCII_SIGNS) if self.ascii else arrow
-        return title[: max(size - len(arrow), 0)] + arrow
 
     def row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
         """One line; under the cursor and on marks the background is the line's."""
@@ -58,8 +51,7 @@ class LineDrawing:
             base = self._style("cursor")
         elif marked:
             base = self._style("marked")
-        mark = MARK.translate(ASCII_SIGNS) if self.ascii else MARK
-        segments = [Segment(mark, base + self._tone("accent", cursor)) if marked else Segment(" ", base)]
+        segments = [Segment(MARK, base + self._tone("accent", cursor)) if marked else Segment(" ", base)]
         for position, (column, size) in enumerate(fitted):
             cell = row.cells.get(column.id, EMPTY)
             tone = "dim" if row.dim else cell.tone

@@ -191,9 +191,6 @@ class RowTable(ScrollView, can_focus=True):
     def _style(self, name: str, *, partial: bool = False) -> Style:
         return self.get_component_rich_style(f"row-table--{name}", partial=partial)
 
-    def on_mount(self) -> None:
-        self._drawing.ascii = self.app.has_class("-ascii")
-
     def _refresh_row(self, index: int) -> None:
         y = index + 1 - round(self.scroll_offset.y)
         if 1 <= y < self.size.height:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from kymatui.ui.text import plain
+from kymatui.ui.text import clip, plain
 from kymatui.ui.widgets.frame import spread
+
+_LAYOUTS = ((3, 99), (2, 99), (1, 99), (1, 8), (1, 6), (1, 4))
+"""From roomy to tight: cells between two views, letters of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +49,36 @@ class ViewTabs(Widget):
             self.refresh()
 
     def render(self) -> Content:
+        labels, gap = self._laid_out()
         parts = []
-        for view in self._views:
+        for view, label in zip(self._views, labels, strict=True):
             here = view.label == self._current
             parts.append(Content.styled(f"{view.key} ", "$text-accent"))
-            label = plain(view.label)
             parts.append(Content.styled(label, "bold reverse" if here else "$foreground-muted"))
-            parts.append(Content("   "))
+            parts.append(Content(" " * gap))
         note = Content.styled(plain(self._note), "bold $text-warning") if self._note else Content("")
-        return spread(Content.assemble(*parts), note, self.size.width - 2)
+        return spread(Content.assemble(*parts), note, self.size.width)
+
+    def _laid_out(self) -> tuple[list[str], int]:
+        """The words and the space between them: where it is tight first the space shrinks, then every other word."""
+        full = [plain(view.label) for view in self._views]
+        space = self.size.width - (cell_len(self._note) + 2 if self._note else 0)
+        for gap, letters in _LAYOUTS:
+            labels = [
+                label if view.label == self._current else clip(label, letters)
+                for view, label in zip(self._views, full, strict=True)
+            ]
+            keys = sum(len(view.key) + 1 + gap for view in self._views)
+            if keys + sum(map(cell_len, labels)) - gap <= space:
+                break
+        return labels, gap
 
     def on_click(self, event: events.Click) -> None:
+        labels, gap = self._laid_out()
         left = 1  # the padding
-        for number, view in enumerate(self._views):
-            right = left + len(view.key) + 1 + len(view.label)
+        for number, (view, label) in enumerate(zip(self._views, labels, strict=True)):
+            right = left + len(view.key) + 1 + cell_len(label)
             if left <= event.x < right:
                 self.post_message(self.Chosen(number))
                 return
-            left = right + 3
+            left = right + gap

@@ -1,0 +1,132 @@
+"""What changed while somebody watched: states, versions, drift and conditions of each module, with the times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kymatui.domain.conditions import read_conditions
+from kymatui.domain.locating import Locations
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.rows import Catalog, Row
+from kymatui.domain.snapshots import CATALOG_FEED, FeedState, Snapshot
+from kymatui.domain.wording import drift_words
+
+KEPT = 2000
+"""How many changes are remembered, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One change of one module.
+
+    `at` is when it was seen, `since` when the cluster says that it happened (conditions do), both in seconds of the
+    Unix clock. `what` names the fact, `about` the object where it is not the module as a whole. `before` is "" where
+    the fact is new, `after` where it is gone.
+    """
+
+    at: float
+    module: str
+    what: str
+    before: str
+    after: str
+    about: str = ""
+    since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    value: str
+    since: float | None = None
+
+
+_Facts = Mapping[tuple[str, str], _Fact]
+
+
+class History:
+    """Compares each look at a cluster with the one before. One thread looks; others may read `happenings`."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._seen: dict[str, _Facts] | None = None
+        self._happenings: tuple[Happening, ...] = ()
+
+    @property
+    def happenings(self) -> tuple[Happening, ...]:
+        """Everything that changed, the newest first."""
+        return self._happenings
+
+    def of(self, module: str) -> tuple[Happening, ...]:
+        """What changed in one module, the newest first."""
+        return tuple(one for one in self._happenings if one.module == module)
+
+    def see(self, catalog: Catalog, snapshot: Snapshot, locations: Locations, now: float) -> None:
+        """Takes a new look. While the first lists are under way, nothing counts as a change."""
+        facts: dict[str, _Facts] = {row.name: dict(_facts(row, locations)) for row in catalog.rows}
+        if self._seen is None and _loading(snapshot):
+            return
+        if self._seen is not None:
+            found = sorted(_changes(self._seen, facts, now), key=lambda one: (one.module, one.about, one.what))
+            if found:
+                self._happenings = (*found, *self._happenings)[: self._kept]
+        self._seen = facts
+
+
+def _loading(snapshot: Snapshot) -> bool:
+    """Whether a kind of the cluster was not listed yet; events come and go with what is looked at."""
+    return any(
+        feed.state is FeedState.SYNCING
+        for name, feed in snapshot.feeds.items()
+        if not name.startswith((CATALOG_FEED, "events "))
+    )
+
+
+def _facts(row: Row, locations: Locations) -> Iterator[tuple[tuple[str, str], _Fact]]:
+    """What is compared; the empty value stands for a fact that is not there."""
+    plain = {
+        "state": str(row.state),
+        "presence": str(row.presence),
+        "installed": row.installed,
+        "desired": row.desired,
+        "newest": row.newest,
+        "channel": row.channel,
+        "drift": drift_words(row.drift),
+        "managed": "yes" if row.managed else "no",
+        "reported by the Kyma": row.reports.kyma,
+        "reported by the Manifest": row.reports.manifest,
+    }
+    for what, value in plain.items():
+        if value:
+            yield ("", what), _Fact(value)
+    refs = [checked.resource for checked in row.checked]
+    refs += [ref for ref in (row.manifest, row.manager) if ref is not None]
+    for ref in refs:
+        yield from _conditions(ref, locations)
+
+
+def _conditions(ref: ObjectRef, locations: Locations) -> Iterator[tuple[tuple[str, str], _Fact]]:
+    raw = locations.find(ref)
+    if raw is None:
+        return
+    for condition in read_conditions(Reader(raw).child("status")):
+        value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
+        yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since)
+
+
+def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[Happening]:
+    for name in before.keys() | after.keys():
+        if name not in before:
+            yield Happening(now, name, "module", "", "came into the catalog")
+        elif name not in after:
+            yield Happening(now, name, "module", "was in the catalog", "")
+        else:
+            yield from _module_changes(name, before[name], after[name], now)
+
+
+def _module_changes(name: str, before: _Facts, after: _Facts, now: float) -> Iterator[Happening]:
+    for about, what in before.keys() | after.keys():
+        old, new = before.get((about, what)), after.get((about, what))
+        if (old.value if old else "") != (new.value if new else ""):
+            since = new.since if new is not None else None
+            yield Happening(now, name, what, old.value if old else "", new.value if new else "", about, since)

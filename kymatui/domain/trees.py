@@ -1,0 +1,171 @@
+"""What a module consists of, as a tree: its Manifest with what that installed, its own resources, its manager, and
+everything that names one of them as its owner, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain.locating import Locations, Name, name_of
+from kymatui.domain.manifests import Manifest, read_manifest
+from kymatui.domain.objects import Malformed, read_meta, read_ref
+from kymatui.domain.readiness import readiness
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Object
+from kymatui.domain.states import State, severity, state_of
+
+WATCHED = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})
+"""The kinds, besides the modules' own, of which all objects are watched: one that is not seen is missing."""
+
+
+DEEPEST = 50
+"""How many levels of owners are followed: nobody builds so many, and a hostile chain must not exhaust the stack."""
+
+
+class Role(StrEnum):
+    """Why an object is in the tree."""
+
+    MANIFEST = "manifest"
+    RESOURCE = "resource"
+    MANAGER = "manager"
+    DEFINITION = "definition"
+    INVENTORY = "inventory"
+    OWNED = "owned"
+
+
+class Sight(StrEnum):
+    """What is known of an object."""
+
+    SEEN = "seen"
+    MISSING = "missing"  # its kind is watched, and it is not there
+    UNWATCHED = "not watched"  # nobody looked
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One object with what belongs to it; `words` say why it is in its state, `created` is None where not known."""
+
+    ref: ObjectRef
+    role: Role
+    sight: Sight
+    state: State
+    words: str = ""
+    created: float | None = None
+    children: tuple[Node, ...] = ()
+
+    @property
+    def worst(self) -> State:
+        """The worst state of this object and everything below it."""
+        return min((self.state, *(child.worst for child in self.children)), key=severity)
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The roots, and what has to be said about what is not in it."""
+
+    roots: tuple[Node, ...]
+    notes: tuple[str, ...] = ()
+
+
+def tree(row: Row, locations: Locations, now: float, *, owned_watched: bool = False) -> Tree:
+    """The tree of a module as far as it was observed, at a moment in seconds of the Unix clock.
+
+    `owned_watched` says that ReplicaSets, Pods and the like are followed; where they are not, a note says so.
+    """
+    growing = _Growing(locations, now, row)
+    roots = tuple(growing.roots())
+    notes = []
+    if row.manifest is None:
+        notes.append("there is no Manifest here, so it is not known what else was installed")
+    if not owned_watched and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
+        notes.append("ReplicaSets and Pods are not watched")
+    if any(node.sight is Sight.UNWATCHED for root in roots for node in root.walk()):
+        notes.append("of objects that are not watched it is only known that they were installed")
+    return Tree(roots, tuple(notes))
+
+
+class _Growing:
+    """Grows one tree; each object stands in it once, at the first place where it belongs."""
+
+    def __init__(self, locations: Locations, now: float, row: Row) -> None:
+        self._locations = locations
+        self._now = now
+        self._row = row
+        self._placed: set[Name] = set()
+        self._checked = {name_of(checked.resource): checked for checked in row.checked}
+
+    def roots(self) -> Iterator[Node]:
+        row = self._row
+        resources = list(self._nodes((checked.resource for checked in row.checked), Role.RESOURCE))
+        if row.manifest is not None:
+            yield self._manifest(row.manifest)
+        yield from resources
+        template = row.resolution.template
+        kind = template.resource_kind if template is not None else None
+        yield from self._nodes((row.manager,) if row.manager is not None else (), Role.MANAGER)
+        if kind is not None:
+            yield from self._nodes(self._definitions(kind), Role.DEFINITION)
+
+    def _definitions(self, kind: GroupVersionKind) -> Iterator[ObjectRef]:
+        found = self._locations.definition_of(kind)
+        if found is not None:
+            yield read_ref(found)
+
+    def _manifest(self, ref: ObjectRef) -> Node:
+        raw = self._locations.find(ref)
+        read = read_manifest(raw) if raw is not None else None
+        node = self._node(ref, Role.MANIFEST)
+        if isinstance(read, Manifest):
+            inventory = tuple(self._nodes(sorted(read.synced, key=_by_kind), Role.INVENTORY))
+            said = next((c for c in read.conditions if c.status != "True"), None)
+            words = ": ".join(part for part in (said.reason, said.message) if part) if said is not None else ""
+            state = node.state if node.state is State.DELETING else state_of(read.state) or State.UNKNOWN
+            return replace(node, state=state, words=words, children=(*node.children, *inventory))
+        if isinstance(read, Malformed):
+            return replace(node, sight=Sight.MALFORMED, state=State.ERROR, words=read.reason)
+        return node
+
+    def _nodes(self, refs: Iterable[ObjectRef], role: Role, depth: int = 0) -> Iterator[Node]:
+        for ref in refs:
+            if name_of(ref) not in self._placed:
+                yield self._node(ref, role, depth)
+
+    def _node(self, ref: ObjectRef, role: Role, depth: int = 0) -> Node:
+        self._placed.add(name_of(ref))
+        raw = self._locations.find(ref)
+        if raw is None:
+            return self._unseen(ref, role)
+        state, words = self._state(ref, raw)
+        owned = [read_ref(child) for child in self._locations.owned_by(raw)]
+        if depth >= DEEPEST and owned:
+            words, owned = f"{words}; what it owns is too deep to be shown", []
+        children = self._nodes(sorted(owned, key=_by_kind), Role.OWNED, depth + 1)
+        return Node(ref, role, Sight.SEEN, state, words, read_meta(Reader(raw)).created, tuple(children))
+
+    def _state(self, ref: ObjectRef, raw: Object) -> tuple[State, str]:
+        """A module's resource is what it reports, or what its checks say; all else what its readiness says."""
+        checked = self._checked.get(name_of(ref))
+        if checked is not None:
+            held = f"held by {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
+            return state_of(checked.status_state) or checked.klm.state, checked.message or held
+        found = readiness(raw, self._now)
+        return found.state, found.words
+
+    def _unseen(self, ref: ObjectRef, role: Role) -> Node:
+        if (ref.kind.group, ref.kind.kind) in WATCHED or role is Role.RESOURCE:
+            return Node(ref, role, Sight.MISSING, State.ERROR, "it should be there and is not")
+        return Node(ref, role, Sight.UNWATCHED, State.UNKNOWN)
+
+
+def _by_kind(ref: ObjectRef) -> tuple[str, str, str]:
+    return ref.kind.kind, ref.namespace, ref.name

@@ -1,0 +1,40 @@
+"""ASCII alone, for terminals and fonts that have nothing else: every line is translated on its way to the screen."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.cells import get_character_cell_size
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+_SIGNS = {
+    **dict(zip("●◐▲✖◌○·–—−…‹›←→↑↓≠×▌▏▎│┃╎▾▴▸▔", "*~!x-o.---~<><>^v!x||||||v^>-", strict=True)),
+    **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╋┏┓┗┛", "+"),
+    **dict.fromkeys("─━═╌▁▂▃▄▀", "-"),
+    **dict.fromkeys("█▇▆▅", "#"),
+    **dict.fromkeys("“”", '"'),
+    **dict.fromkeys("‘’", "'"),
+    "\xa0": " ",
+}
+
+
+@lru_cache(4096)
+def ascii_only(text: str) -> str:
+    """The same width in ASCII; what has no sign of its own becomes `?`."""
+    if text.isascii():
+        return text
+    return "".join(char if char.isascii() else _sign(char) for char in text)
+
+
+def _sign(char: str) -> str:
+    return _SIGNS.get(char) or "?" * get_character_cell_size(char)
+
+
+class AsciiFilter(LineFilter):
+    """Changes characters and never styles."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [Segment(ascii_only(text), style, control) for text, style, control in segments]

@@ -1,0 +1,77 @@
+"""The command palette: every key of the screen, every command and every module, found by what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from kymatui.ui.commands import lines
+from kymatui.ui.navigation import Step
+from kymatui.ui.presenters.keys import key_name
+from kymatui.ui.screens.framed import FramedScreen
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is found, what it does in words, and the doing; `first` are shown before anything is typed."""
+
+    text: str
+    help: str
+    run: Callable[[], object]
+    first: bool = False
+
+
+class Everything(Provider):
+    """Keys that are off are found too, with the reason: choosing them says it."""
+
+    async def discover(self) -> Hits:
+        for entry in self._entries():
+            if entry.first:
+                yield DiscoveryHit(entry.text, entry.run, help=entry.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for entry in self._entries():
+            score = matcher.match(entry.text)
+            if score > 0:
+                yield Hit(score, matcher.highlight(entry.text), entry.run, text=entry.text, help=entry.help)
+
+    def _entries(self) -> Iterator[Entry]:
+        screen = self.screen
+        if isinstance(screen, FramedScreen):
+            yield from _keys(screen)
+            yield from _commands(screen)
+        app = cast("KymatuiApp", self.app)
+        for row in app.catalog.rows if app.catalog is not None else ():
+            yield Entry(f"module {row.name}", row.reason.text, partial(app.open, Step("module", row.name)))
+
+
+def _keys(screen: FramedScreen) -> Iterator[Entry]:
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if binding.system or not binding.description or not binding.id or binding.action == "app.command_palette":
+            continue
+        off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
+        run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else partial(_press, screen, key)
+        yield Entry(binding.description, f"{key_name(key)}{f'   off: {off}' if off else ''}", run, first=not off)
+
+
+def _press(screen: FramedScreen, key: str) -> Awaitable[None] | None:
+    """As if the key were pressed on the screen, once the palette is gone."""
+    screen.call_later(screen.app.simulate_key, key)
+    return None
+
+
+def _commands(screen: FramedScreen) -> Iterator[Entry]:
+    for command in screen.all_commands():
+        if command.name in ("module", "tree", "back", "forward", "filter", "save"):
+            continue  # they want words, or are there as keys or modules
+        for line in lines(command):
+            yield Entry(f":{line}", command.help, partial(screen.run_line, line))

@@ -1,0 +1,1 @@
+"""One module a tab of the module's screen."""

@@ -1,0 +1,37 @@
+"""What changed in the module while kymatui was open."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters.changes import MODULE_COLUMNS, change_rows
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.widgets.live_table import LiveTable
+
+
+class HistoryPane(Pane):
+    """The newest first."""
+
+    TITLE: ClassVar[str] = "history"
+
+    def compose(self) -> ComposeResult:
+        yield LiveTable(MODULE_COLUMNS, id="history", sort=Sort("time"))
+        yield Static(Content("Nothing changed since kymatui was opened."), id="no-history", classes="nothing")
+
+    def target(self) -> Widget:
+        return self.query_one(LiveTable)
+
+    def draw(self, row: Row, snapshot: Snapshot) -> None:
+        del snapshot
+        app = self.kymatui
+        happenings = app.history.of(row.name) if app.history is not None else ()
+        self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
+        self.query_one("#no-history").display = not happenings

@@ -1,0 +1,55 @@
+"""What every tab of the module's screen is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+
+
+class Pane(Vertical):
+    """Made when its tab is opened for the first time, and drawn only while it is seen."""
+
+    TITLE: ClassVar[str] = ""
+
+    class Noted(Message):
+        """The note at the right of the tabs is another one."""
+
+    class Wanted(Message):
+        """Another tab should be opened; `about` says what on."""
+
+        def __init__(self, tab: str, about: ObjectRef | None = None) -> None:
+            super().__init__()
+            self.tab = tab
+            self.about = about
+
+    def draw(self, row: Row, snapshot: Snapshot) -> None:
+        """Shows the module as it is now."""
+        raise AssertionError(f"{type(self).__name__} does not say")
+
+    def target(self) -> Widget:
+        """What takes the keyboard."""
+        raise AssertionError(f"{type(self).__name__} does not say")
+
+    @property
+    def note(self) -> str:
+        """What stands at the right of the tabs."""
+        return ""
+
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        """What can be saved besides tables and pictures, by the ending of the file's name."""
+        return {}
+
+    @property
+    def kymatui(self) -> KymatuiApp:
+        return cast("KymatuiApp", self.app)

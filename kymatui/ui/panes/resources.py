@@ -1,0 +1,100 @@
+"""What the module consists of, as a tree that can be folded."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.trees import tree
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters.tree import COLUMNS, Branch, branches, foldable, references, tree_rows
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_list import EMPTY
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tones import toned
+
+
+class ResourcesPane(Pane):
+    """Enter shows an object as YAML, left and right fold."""
+
+    TITLE: ClassVar[str] = "resources"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "fold(True)", "Fold", id="module.fold"),
+        Binding("right", "fold(False)", "Unfold", id="module.unfold"),
+        Binding("z", "fold_all", "Fold or unfold all", show=False, id="module.fold-all"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._roots: tuple[Branch, ...] = ()
+        self._notes: tuple[str, ...] = ()
+        self._refs: dict[str, ObjectRef] = {}
+        self._folded: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        yield LiveTable(COLUMNS, id="tree")
+        yield Static("", id="tree-notes")
+
+    def target(self) -> Widget:
+        return self.query_one(LiveTable)
+
+    def draw(self, row: Row, snapshot: Snapshot) -> None:
+        app = self.kymatui
+        found = tree(row, app.locations, app.clock(), owned_watched=bool(snapshot.owned))
+        self._roots = branches(found)
+        self._refs = dict(references(self._roots))
+        self._notes = found.notes
+        self._redraw()
+
+    def _redraw(self) -> None:
+        self.query_one(LiveTable).show(tree_rows(self._roots, self._folded, self.kymatui.clock()))
+        self._show_reason()
+
+    @on(RowTable.Highlighted)
+    def _show_reason(self) -> None:
+        """The whole of what is said of the line under the cursor, and what is not known."""
+        row = self.query_one(LiveTable).current
+        words = row.cells["ready"] if row is not None else EMPTY
+        parts = [toned(words.text, words.tone)] if words.text else []
+        parts += [Content.styled(note, "$foreground-muted") for note in self._notes]
+        self.query_one("#tree-notes", Static).update(Content("\n").join(parts))
+
+    def action_fold(self, folded: bool) -> None:
+        """Folds the line under the cursor, or the one above it where there is nothing to fold."""
+        table = self.query_one(LiveTable)
+        key = table.cursor_key
+        if key is None:
+            return
+        can = set(foldable(self._roots))
+        if folded and (key not in can or key in self._folded):
+            key = max((other for other in can if key.startswith(f"{other}/")), key=len, default="")
+            table.move_to(key)
+        elif folded:
+            self._folded.add(key)
+        else:
+            self._folded.discard(key)
+        self._redraw()
+
+    def action_fold_all(self) -> None:
+        self._folded = set() if self._folded else set(foldable(self._roots))
+        self._redraw()
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        ref = self._refs.get(event.key)
+        if ref is None:
+            self.action_fold(event.key not in self._folded)
+        elif self.kymatui.locations.find(ref) is not None:
+            self.post_message(self.Wanted("yaml", ref))
+        else:
+            self.notify("objects of this kind are not watched, so there is nothing to show", timeout=3)

@@ -1,0 +1,87 @@
+"""Every version of the module: where it is offered, and what changes between two of them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from kymatui.domain.comparing import compare
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.templates import Template, read_template
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters import versions
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.widgets.facts import Facts
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+
+
+class VersionsPane(Pane):
+    """The version under the cursor is compared with the installed one, or with the one that was chosen."""
+
+    TITLE: ClassVar[str] = "versions"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "base", "Compare with this one", id="module.base"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._row: Row | None = None
+        self._base = ""
+
+    def compose(self) -> ComposeResult:
+        yield LiveTable(versions.COLUMNS, id="offers", sort=Sort("version", descending=True), copied="version")
+        with VerticalScroll(id="changes-box"):
+            yield Facts(id="changes")
+
+    def target(self) -> Widget:
+        return self.query_one("#offers")
+
+    @property
+    def note(self) -> str:
+        return "b: compare with the one under the cursor"
+
+    def draw(self, row: Row, snapshot: Snapshot) -> None:
+        del snapshot
+        self._row = row
+        known = {versions.offer_key(offer) for offer in row.offers}
+        base = self._base if self._base in known else versions.base_key(row)
+        self.query_one("#offers", LiveTable).show(versions.offer_lines(row, base))
+        self._compare()
+
+    def action_base(self) -> None:
+        """What is under the cursor is what others are compared with; again, and it is the installed one."""
+        key = self.query_one("#offers", LiveTable).cursor_key
+        self._base = key if key is not None and key != self._base else ""
+        snapshot = self.kymatui.snapshot
+        if self._row is not None and snapshot is not None:
+            self.draw(self._row, snapshot)
+
+    @on(RowTable.Chosen)
+    def _chosen(self) -> None:
+        self.action_base()
+
+    @on(RowTable.Highlighted)
+    def _compare(self) -> None:
+        key = self.query_one("#offers", LiveTable).cursor_key
+        if self._row is None or key is None:
+            return
+        before = self._template(self._base or versions.base_key(self._row))
+        after = self._template(key)
+        unknown = [versions.UNKNOWN]
+        facts = versions.change_facts(compare(before, after)) if before is not None and after is not None else unknown
+        self.query_one("#changes", Facts).show(facts)
+
+    def _template(self, key: str) -> Template | None:
+        """The template of an offer, read anew: rows keep only its name."""
+        ref = next((offer.template for offer in self._row.offers if versions.offer_key(offer) == key), None)  # type: ignore[union-attr]
+        body = self.kymatui.locations.find(ref) if ref is not None else None
+        read = read_template(body) if body is not None else None
+        return read if isinstance(read, Template) else None

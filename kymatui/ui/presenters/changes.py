@@ -1,0 +1,53 @@
+"""What changed while kymatui was open, as rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from kymatui.domain.histories import Happening
+from kymatui.domain.states import state_of
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.presenters.catalog import ABSENT, TONES
+from kymatui.ui.presenters.connection import span
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+
+_TIME = Column("time", "SEEN (UTC)", 10)
+_MODULE = Column("module", "MODULE", 18, flex=1)
+_REST = (
+    Column("what", "WHAT", 22, flex=1),
+    Column("before", "BEFORE", 16, flex=1),
+    Column("after", "AFTER", 16, flex=2),
+    Column("since", "SINCE", 6, priority=2, right=True),
+    Column("about", "OBJECT", 24, flex=1, priority=1),
+)
+COLUMNS = (_TIME, _MODULE, *_REST)
+MODULE_COLUMNS = (_TIME, *_REST)
+
+
+def change_rows(happenings: Iterable[Happening], now: float) -> list[Row]:
+    """One line a change, in the order given."""
+    return [_row(one, now) for one in happenings]
+
+
+def _row(one: Happening, now: float) -> Row:
+    cells = {
+        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(one.at)), "muted", order=-one.at),
+        "module": Cell(plain(one.module), "strong"),
+        "what": Cell(plain(one.what)),
+        "before": Cell(plain(one.before) or ABSENT, "muted"),
+        "after": _value(one.after),
+        "since": Cell("" if one.since is None else span(now - one.since), "muted", order=one.since or 0.0),
+        "about": Cell(plain(one.about), "muted"),
+    }
+    return Row(f"{one.module}\0{one.at}\0{one.about}\0{one.what}", cells)
+
+
+def _value(text: str) -> Cell:
+    """A state carries its sign."""
+    state = state_of(text)
+    if state is None:
+        return Cell(plain(text) or ABSENT, "" if text else "muted")
+    return Cell(f"{SIGNS.get(TONES[state], '')} {text}", TONES[state])

@@ -1,0 +1,47 @@
+"""Rows of any table, filtered and put in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kymatui.ui.presenters.filtering import Filter
+from kymatui.ui.widgets.row_list import EMPTY, Cell, Row
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """By which column, and which way."""
+
+    column: str = "name"
+    descending: bool = False
+
+    def turned(self, column: str) -> Sort:
+        """The order after a column was asked for: the same column again turns it round."""
+        return Sort(column, descending=self.column == column and not self.descending)
+
+
+def arrange(rows: Iterable[Row], wanted: Filter, sort: Sort | None) -> list[Row]:
+    """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in."""
+    chosen = [row for row in rows if wanted.accepts(_line(row), row.labels)]
+    if sort is not None:
+        column = sort.column
+        chosen.sort(key=lambda row: _order(row.cells.get(column, EMPTY)), reverse=sort.descending)
+    return chosen
+
+
+def _line(row: Row) -> str:
+    return "  ".join(cell.text for cell in row.cells.values())
+
+
+def _order(cell: Cell) -> tuple[object, ...]:
+    return (0, cell.order) if cell.order is not None else (1, natural(cell.text))
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A key by which `item-10` comes behind `item-9`."""
+    parts = _DIGITS.split(text.casefold())
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part)

@@ -1,0 +1,139 @@
+"""The tree of a module's objects as lines: branches drawn, groups by kind, what is folded left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.states import State, worst
+from kymatui.domain.trees import Node, Role, Sight, Tree
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.presenters.catalog import TONES
+from kymatui.ui.presenters.connection import span
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+
+COLUMNS = (
+    Column("object", "OBJECT", 34, flex=3),
+    Column("namespace", "NAMESPACE", 12, flex=1, priority=1),
+    Column("state", "STATE", 13),
+    Column("ready", "READINESS", 20, flex=4),
+    Column("age", "AGE", 4, priority=2, right=True),
+    Column("role", "ROLE", 10, priority=3),
+)
+
+_SIGHTS = {Sight.MISSING: "missing", Sight.UNWATCHED: "not watched", Sight.MALFORMED: "malformed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of the tree: an object, or the objects of one kind (`node` is None)."""
+
+    key: str
+    label: str
+    node: Node | None
+    children: tuple[Branch, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """Its own, or the worst of a group."""
+        if self.node is not None:
+            return self.node.state
+        return worst(child.state for child in self.children) or State.UNKNOWN
+
+
+def branches(tree: Tree) -> tuple[Branch, ...]:
+    """The tree with what one Manifest installed grouped by kind."""
+    return tuple(_branch(node, "") for node in tree.roots)
+
+
+def _branch(node: Node, above: str, *, short: bool = False) -> Branch:
+    key = f"{above}/{node.ref.kind.kind}.{node.ref.kind.group}:{node.ref.namespace}:{node.ref.name}"
+    return Branch(
+        key, node.ref.name if short else f"{node.ref.kind.kind} {node.ref.name}", node, tuple(_children(node, key))
+    )
+
+
+def _children(node: Node, key: str) -> Iterator[Branch]:
+    installed = [child for child in node.children if child.role is Role.INVENTORY]
+    for (kind, group), found in groupby(installed, key=lambda child: (child.ref.kind.kind, child.ref.kind.group)):
+        alike, here = list(found), f"{key}/{kind}.{group}"
+        if len(alike) == 1:
+            yield _branch(alike[0], key)
+        else:
+            below = tuple(_branch(child, here, short=True) for child in alike)
+            yield Branch(here, f"{kind} × {len(below)}", None, below)
+    yield from (_branch(child, key) for child in node.children if child.role is not Role.INVENTORY)
+
+
+def tree_rows(roots: Iterable[Branch], folded: Collection[str], now: float) -> list[Row]:
+    """The lines that are not folded away."""
+    return [_row(branch, lasts, branch.key in folded, now) for branch, lasts in _outline(tuple(roots), (), folded)]
+
+
+def _outline(
+    found: tuple[Branch, ...], above: tuple[bool, ...], folded: Collection[str]
+) -> Iterator[tuple[Branch, tuple[bool, ...]]]:
+    for number, branch in enumerate(found):
+        lasts = (*above, number == len(found) - 1)
+        yield branch, lasts
+        if branch.key not in folded:
+            yield from _outline(branch.children, lasts, folded)
+
+
+def foldable(roots: Iterable[Branch]) -> Iterator[str]:
+    """The keys of all lines that have something below them."""
+    for branch in roots:
+        if branch.children:
+            yield branch.key
+            yield from foldable(branch.children)
+
+
+def references(roots: Iterable[Branch]) -> Iterator[tuple[str, ObjectRef]]:
+    """Which object stands on the line of a key."""
+    for branch in roots:
+        if branch.node is not None:
+            yield branch.key, branch.node.ref
+        yield from references(branch.children)
+
+
+def _row(branch: Branch, lasts: tuple[bool, ...], folded: bool, now: float) -> Row:
+    node = branch.node
+    tone = TONES[branch.state]
+    word = str(branch.state)
+    words, created = ("", None) if node is None else (node.words, node.created)
+    if node is not None and node.sight is not Sight.SEEN:
+        word = _SIGHTS[node.sight]
+    elif node is None and all(c.node is not None and c.node.sight is Sight.UNWATCHED for c in branch.children):
+        word = _SIGHTS[Sight.UNWATCHED]
+    cells = {
+        "object": Cell(plain(f"{_lines(lasts)}{_fold(branch, folded)}{branch.label}"), _object_tone(node)),
+        "namespace": Cell(plain(node.ref.namespace) if node is not None else "", "muted"),
+        "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
+        "ready": Cell(plain(words), "muted" if tone in ("ready", "muted") else tone),
+        "age": Cell("" if created is None else span(now - created), "muted"),
+        "role": Cell(str(node.role) if node is not None else "", "muted"),
+    }
+    return Row(branch.key, cells)
+
+
+def _object_tone(node: Node | None) -> str:
+    if node is None:
+        return ""
+    return "muted" if node.sight is Sight.UNWATCHED else ""
+
+
+def _fold(branch: Branch, folded: bool) -> str:
+    if not branch.children:
+        return ""
+    return "▸ " if folded else "▾ "
+
+
+def _lines(lasts: tuple[bool, ...]) -> str:
+    """`│  ├─ `: roots have none."""
+    if len(lasts) == 1:
+        return ""
+    return "".join("   " if last else "│  " for last in lasts[1:-1]) + ("└─ " if lasts[-1] else "├─ ")

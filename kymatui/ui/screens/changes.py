@@ -1,0 +1,53 @@
+"""What changed in all modules while kymatui was open."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.navigation import Step
+from kymatui.ui.presenters.changes import COLUMNS, change_rows
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+
+
+class ChangesScreen(FramedScreen):
+    """The newest first."""
+
+    name_in_help: ClassVar[str] = "Changes"
+
+    @property
+    def step(self) -> Step:
+        return Step("changes")
+
+    def body(self) -> ComposeResult:
+        yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time"))
+        yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.show_catalog()
+        self.main_widget().focus()
+
+    def main_widget(self) -> LiveTable:
+        return self.query_one(LiveTable)
+
+    def show_catalog(self) -> None:
+        if not self.query(LiveTable):
+            return
+        app = self.kymatui
+        happenings = app.history.happenings if app.history is not None else ()
+        self.main_widget().show(change_rows(happenings, app.clock()))
+        self.query_one("#nothing").display = not happenings
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        module = event.key.partition("\0")[0]
+        if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
+            self.kymatui.open(Step("module", module, "history"))

@@ -1,0 +1,122 @@
+"""A table that people can filter, order and copy; its rows come in whole whenever something changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from kymatui.ui.presenters.filtering import Filter, parse_filter
+from kymatui.ui.presenters.tables import Sort, arrange
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import EMPTY, Row
+from kymatui.ui.widgets.row_table import RowTable
+
+
+class LiveTable(RowTable):
+    """`sort` None leaves the rows as they come and does not let them be ordered; `copied` is the column of `c`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "Copy the line", show=False, id="table.copy"),
+        Binding("Y", "copy_table", "Copy the table", show=False, id="table.copy-table"),
+        Binding("O", "sort_next", "Sort by the next column", show=False, id="table.sort-next"),
+        Binding("R", "sort_turn", "Turn the sorting round", show=False, id="table.sort-turn"),
+    ]
+
+    class Arranged(Message):
+        """The person changed what is filtered or how it is ordered."""
+
+        def __init__(self, table: LiveTable) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> LiveTable:
+            return self.table
+
+    def __init__(
+        self, columns: Sequence[Column] = (), *, id: str | None = None, sort: Sort | None = None, copied: str = ""
+    ) -> None:
+        super().__init__(columns, id=id)
+        self._everything: tuple[Row, ...] = ()
+        self._filter = parse_filter("")
+        self._order = sort
+        self._copied = copied
+        self._show_order()
+
+    @property
+    def filter(self) -> Filter:
+        return self._filter
+
+    @property
+    def order(self) -> Sort | None:
+        return self._order
+
+    @property
+    def everything(self) -> Sequence[Row]:
+        """All rows, also those that the filter hides."""
+        return self._everything
+
+    def show(self, rows: Iterable[Row]) -> None:
+        """Takes all rows; those that the filter accepts are drawn in the order that was asked for."""
+        self._everything = tuple(rows)
+        self._arrange()
+
+    def set_filter(self, text: str) -> str:
+        """Takes a new filter; returns what is wrong with it, or nothing."""
+        self._filter = parse_filter(text)
+        self._arrange()
+        self.post_message(self.Arranged(self))
+        return self._filter.problem
+
+    def set_order(self, sort: Sort) -> None:
+        """Orders by a column; where the table has none of that name, nothing changes."""
+        if self._order is None or sort.column not in {column.id for column in self.columns}:
+            return
+        self._order = sort
+        self._show_order()
+        self._arrange()
+        self.post_message(self.Arranged(self))
+
+    def _show_order(self) -> None:
+        if self._order is not None:
+            self.set_sort(self._order.column, descending=self._order.descending)
+
+    def _arrange(self) -> None:
+        self.set_rows(arrange(self._everything, self._filter, self._order))
+
+    @on(RowTable.HeaderClicked)
+    def _header_clicked(self, event: RowTable.HeaderClicked) -> None:
+        event.stop()
+        if self._order is not None:
+            self.set_order(self._order.turned(event.column))
+
+    def action_sort_next(self) -> None:
+        """Orders by the column behind the present one, of those that are shown."""
+        shown = self.shown_columns
+        if self._order is not None and shown:
+            place = shown.index(self._order.column) if self._order.column in shown else -1
+            self.set_order(Sort(shown[(place + 1) % len(shown)]))
+
+    def action_sort_turn(self) -> None:
+        if self._order is not None:
+            self.set_order(self._order.turned(self._order.column))
+
+    def action_copy(self) -> None:
+        row = self.current
+        if row is None:
+            return
+        columns = (self._copied,) if self._copied else tuple(column.id for column in self.columns)
+        text = "\t".join(row.cells.get(column, EMPTY).text for column in columns).strip()
+        self.app.copy_to_clipboard(text)
+        self.notify(f"copied {text}" if self._copied else "copied the line", markup=False, timeout=2)
+
+    def action_copy_table(self) -> None:
+        """As TSV, which spreadsheets take."""
+        from kymatui.ui.presenters.exporting import exported
+
+        self.app.copy_to_clipboard(exported(self.columns, self.rows, "tsv"))
+        self.notify(f"copied {len(self.rows)} rows", timeout=2)
