@@ -52,7 +52,25 @@ def _default_versions() -> tuple[str, ...]:
 DEFAULT_API_VERSIONS: Final = _default_versions()
 """What Helm v4.1 takes for known where it asks no cluster: the API of Kubernetes 1.35, in its order."""
 
-_VERSION: Final = re.compile(r"v?([0-9]+(?:\.[0-9]+)+)", re.ASCII)
+_VERSION: Final = re.compile(r"[\t\n\f\r ]*v?([0-9]+(?:\.[0-9]+)*)[^\n]*\Z")
+_LARGEST: Final = (1 << 64) - 1
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers that a version begins with, as ParseGeneric of k8s.io/apimachinery has them."""
+    match = _VERSION.match(text)
+    if match is None:
+        raise ValueError(f"could not parse {quote(text)} as version")
+    parts = match[1].split(".")
+    if len(parts) < 2:
+        raise ValueError(f"illegal version string {quote(text)}")
+    if parts[0].startswith("0") and parts[0] != "0":
+        raise ValueError(f"illegal zero-prefixed version component {quote(parts[0])} in {quote(text)}")
+    for part in parts:
+        if len(part.lstrip("0")) > 20 or int(part) > _LARGEST:
+            reason = f"strconv.ParseUint: parsing {quote(part)}: value out of range"
+            raise ValueError(f"illegal non-numeric version component {quote(part)} in {quote(text)}: {reason}")
+    return [int(part) for part in parts]
 
 
 class VersionSet(TypedList):
@@ -80,7 +98,7 @@ class _Struct(Object):
 
 
 class KubeVersion(_Struct):
-    """.Capabilities.KubeVersion; as text without what follows the numbers (v1.33.4-gke.1 is v1.33.4)."""
+    """.Capabilities.KubeVersion; as text its numbers alone (v1.33.4-gke.1 is v1.33.4)."""
 
     __slots__ = ("_Major", "_Minor", "_Version", "_normalizedVersion")
     go_type = "common.KubeVersion"
@@ -91,12 +109,12 @@ class KubeVersion(_Struct):
     }
 
     def __init__(self, text: str) -> None:
-        match = _VERSION.match(text)
-        numbers = match[1].split(".") if match else []
-        if not numbers or any(len(number) > 1 and number[0] == "0" for number in numbers):
-            raise HelmError(f"invalid kube version {quote(text)}: could not parse {quote(text)} as version")
+        try:
+            numbers = list(map(str, _numbers(text)))
+        except ValueError as error:
+            raise HelmError(f"invalid kube version '{text}': {error}") from error
         self._Version = text if text.startswith("v") else f"v{text}"
-        self._normalizedVersion = "v" + ".".join([*numbers, "0"][: max(3, len(numbers))])
+        self._normalizedVersion = "v" + ".".join(numbers)
         self._Major, self._Minor = numbers[0], numbers[1]
 
     def __str__(self) -> str:

@@ -27,6 +27,7 @@ from kymatui.helm.yaml.conversions import (
     syntax_error,
 )
 from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.misreading import bracket_problem, shown_key
 from kymatui.helm.yaml.resolving import (
     BINARY,
     HINTS,
@@ -177,6 +178,8 @@ class _Reader:
             return end.value
         except pyyaml.YAMLError as error:
             self._repair(error)
+            if (problem := bracket_problem(error, self.data, _Parser)) is not None:
+                raise YamlError(f"{CONVERTING}yaml: {problem}") from error
             raise syntax_error(error) from error
         except UnicodeError as error:
             raise YamlError(f"{CONVERTING}yaml: invalid Unicode character") from error
@@ -289,8 +292,8 @@ class _Reader:
             raise YamlError(f"{CONVERTING}yaml: exceeded max depth of {MAX_DEPTH}")
         if depth == 0:
             self.root_at, self.key_at = event.start_mark.index, -1
-        elif depth == 1 and self.key_at < 0:
-            self.key_at = event.start_mark.index if event.tag is None and event.anchor is None else 0
+        elif depth == 1 and self.key_at == -1:
+            self.key_at = event.start_mark.index if event.tag is None and event.anchor is None else -2
 
     def _examine(self, event: Any, flow: bool, mapping: bool) -> None:
         """What go-yaml's scanner sees otherwise than libyaml: `?` in flow, `\\/` in quotes, our own stand-in."""
@@ -348,7 +351,7 @@ class _Reader:
         if isinstance(value, (dict, list)):
             if not value and not inner and self.key_at == self.root_at:
                 raise _EarlyEndError(value)
-            self._fail("invalid map key")
+            self._fail(f"invalid map key: {shown_key(value)}")
             return ""
         if isinstance(value, bool):
             return "true" if value else "false"

@@ -143,6 +143,26 @@ def test_flow_collections_that_libyaml_reads_otherwise(text: str, value: Any) ->
         assert load_yaml(text) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: b\n{}", "line 1: did not find expected key"),
+        ("a: b\n{}\nc: d", "line 1: did not find expected key"),
+        ("a:\n- b\n[]\n", "line 2: did not find expected key"),
+        ("a:\n - b\n []\n", "line 2: did not find expected '-' indicator"),
+        ("x:\n  -\n  {}\n  - a\n", "line 4: could not find expected ':'"),
+        ("a: b\n{x}\n", "line 3: could not find expected ':'"),
+        ("a: {{ .Values.x }}", 'invalid map key: map[interface {}]interface {}{".Values.x":interface {}(nil)}'),
+        ("{[1, x, null]: 1}", 'invalid map key: []interface {}{1, "x", interface {}(nil)}'),
+        ("!!map {}: a", "invalid map key: map[interface {}]interface {}{}"),
+    ],
+)
+def test_brackets_where_a_key_should_be_are_refused_in_gos_words(text: str, problem: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load_yaml(text)
+    assert str(caught.value) == f"error converting YAML to JSON: yaml: {problem}"
+
+
 SYNTAX = st.lists(
     st.sampled_from(
         [
