@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.connecting import connected, wanted
 
 if TYPE_CHECKING:
-    from kymatui.ui.link import Session
-    from kymatui.wiring import SessionOptions
+    from kymatui.wiring import CatalogSession, SessionOptions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def _show(args: argparse.Namespace) -> int:
 
     options, settings = wanted(args)
 
-    def connect() -> Session:
+    def connect() -> CatalogSession:
         sandbox = running.enter_context(start_sandbox())
         return connected(_on(options, sandbox.kubeconfig), settings)
 

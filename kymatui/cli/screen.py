@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.connecting import connected, wanted
+from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import THEME_NAMES
 
 if TYPE_CHECKING:
-    from kymatui.ui.link import Session
-    from kymatui.wiring import SessionOptions
+    from kymatui.wiring import CatalogSession, SessionOptions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +29,25 @@ def run(args: argparse.Namespace) -> int:
     return show(args, settings, lambda: connected(options, settings), options)
 
 
-def show(args: argparse.Namespace, settings: Settings, connect: Callable[[], Session], options: SessionOptions) -> int:
-    """Runs the screen until it is left; an error that ended it is raised on the terminal that is there again."""
+def show(
+    args: argparse.Namespace, settings: Settings, connect: Callable[[], CatalogSession], options: SessionOptions
+) -> int:
+    """Runs the screen until it is left.
+
+    What ended it, or kept it from showing anything of Kyma until it was left, is raised on the terminal that is there
+    again.
+    """
+    _require_terminal()
     from kymatui.ui.app import KymatuiApp
 
+    opened: list[CatalogSession] = []
+
+    def opening() -> CatalogSession:
+        opened.append(connect())
+        return opened[-1]
+
     app = KymatuiApp(
-        connect,
+        opening,
         context=options.context,
         namespace=options.namespace,
         read_only=options.read_only,
@@ -46,4 +60,31 @@ def show(args: argparse.Namespace, settings: Settings, connect: Callable[[], Ses
     result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))
     if app.fatal is not None:
         raise app.fatal
-    return app.return_code or result or 0
+    status = app.return_code or result or 0
+    if not status:
+        _require_success(opened, app.failure)
+    return status
+
+
+def _require_terminal() -> None:
+    """Standard error, too: it is what the screen is drawn on, so that its output can be piped nowhere by mistake."""
+    named = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
+    others = [name for name, stream in named if stream is None or not stream.isatty()]
+    if others:
+        raise UsageError(
+            f"the screen needs a terminal, which standard {', '.join(others)} is not",
+            hint="`kymatui catalog` prints the same rows anywhere",
+        )
+
+
+def _require_success(opened: Sequence[CatalogSession], failure: KymatuiError | None) -> None:
+    """Raises what is still wrong when the screen is left, where it never came to show anything."""
+    if not opened:
+        if failure is not None:
+            raise failure
+        return
+    session = opened[-1]
+    try:
+        session.require_kyma()
+    except KymatuiError as error:
+        raise session.failure or error from None

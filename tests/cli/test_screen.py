@@ -1,0 +1,110 @@
+"""Opening the screen: on a terminal only, and with an exit status that says whether it ever showed anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.cli.terminal import in_terminal
+from tests.wiring.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
+
+KYMATUI = [sys.executable, "-m", "kymatui"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    return {"HOME": str(tmp_path), "KUBECONFIG": "", "TERM": "xterm-256color", **variables}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    found = kyma_cluster(2)
+    yield found
+    found.close()
+
+
+def left_with_q(cluster: Cluster, folder: Path, home: dict[str, str], wanted: str) -> tuple[int, str]:
+    """Opens the screen on a cluster, waits for a text on it, and quits."""
+    with serving(cluster.respond) as address:
+        kubeconfig = str(write_kubeconfig(folder, address))
+        found = in_terminal(wanted, "q", [*KYMATUI, "--kubeconfig", kubeconfig], home)
+        cluster.close()
+    assert "Traceback" not in found.stdout
+    return found.returncode, found.stdout
+
+
+def test_without_a_terminal_it_says_what_to_do_instead(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [*KYMATUI, "--kubeconfig", "x"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
+    )
+    assert (found.returncode, found.stdout) == (64, "")
+    assert "needs a terminal" in found.stderr
+    assert "`kymatui catalog`" in found.stderr
+
+
+def test_a_cluster_is_shown_and_left(cluster: Cluster, tmp_path: Path, home: dict[str, str]) -> None:
+    assert left_with_q(cluster, tmp_path, home, "moduleab")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no kubeconfig"),
+        (["--kubeconfig", "gone"], "gone is not there"),
+        (["--kubeconfig", "KUBECONFIG", "--context", "prod"], "there is no context 'prod'"),
+    ],
+)
+def test_what_cannot_be_opened_ends_the_screen_with_words(
+    words: list[str], said: str, tmp_path: Path, home: dict[str, str]
+) -> None:
+    file = str(write_kubeconfig(tmp_path, "http://127.0.0.1:1"))
+    found = in_terminal(
+        "nothing to wait for", "", [*KYMATUI, *(word.replace("KUBECONFIG", file) for word in words)], home
+    )
+    assert found.returncode == 1
+    assert said in found.stdout
+    assert "hint: " in found.stdout
+    assert "Traceback" not in found.stdout
+
+
+def test_a_server_that_is_not_there_is_shown_and_said_again_at_the_end(tmp_path: Path, home: dict[str, str]) -> None:
+    with serving(lambda exchange: exchange.drop()) as address:
+        file = write_kubeconfig(tmp_path, address)
+    found = in_terminal("connection refused", "q", [*KYMATUI, "--kubeconfig", str(file)], home)
+    assert found.returncode == 1
+    assert f"kymatui: nothing listens at {address} (connection refused)" in found.stdout
+
+
+def test_an_expired_token_is_shown_and_said_again(cluster: Cluster, tmp_path: Path, home: dict[str, str]) -> None:
+    def refuse(exchange: Exchange) -> bool:
+        exchange.status(401, "Unauthorized")
+        return True
+
+    cluster.before = refuse
+    status, drawn = left_with_q(cluster, tmp_path, home, "does not accept the credentials")
+    assert status == 1
+    assert "hint: log in again" in drawn
+
+
+def test_a_cluster_without_kyma_is_shown_and_said_again(cluster: Cluster, tmp_path: Path, home: dict[str, str]) -> None:
+    for name in (KYMAS, TEMPLATES, METAS, MANIFESTS):
+        cluster.remove(name)
+    status, drawn = left_with_q(cluster, tmp_path, home, "No Kyma")
+    assert status == 1
+    assert "kymatui demo" in drawn
+
+
+def test_what_may_not_be_listed_takes_nothing_from_the_rest(
+    cluster: Cluster, tmp_path: Path, home: dict[str, str]
+) -> None:
+    for place in ("", "/kyma-system"):
+        cluster.refusals[f"{MANIFESTS}{place}"] = 403
+    status, drawn = left_with_q(cluster, tmp_path, home, "moduleab")
+    assert status == 0
+    assert "moduleaa" in drawn
