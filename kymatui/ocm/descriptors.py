@@ -1,0 +1,132 @@
+"""What a component descriptor says, whichever schema it was written in (v2, or ocm.software/v3alpha1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+SCHEMA_V2: Final = "v2"
+SCHEMA_V3: Final = "ocm.software/v3alpha1"
+NONE_ACCESS: Final = frozenset(["none", "None"])
+
+EXCLUDED: Final = "EXCLUDE-FROM-SIGNATURE"
+NO_DIGEST: Final = "NO-DIGEST"
+
+Access = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label; only those with `signing` are part of what is signed. `value` is any JSON value."""
+
+    name: str
+    value: Any = None
+    version: str = ""
+    signing: bool = False
+    merge: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The digest of a resource or a component: "SHA-256", "ociArtifactDigest/v1", and the value in hexadecimal."""
+
+    hash_algorithm: str
+    normalisation_algorithm: str
+    value: str
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether the content is no part of what is signed, on purpose."""
+        return (self.hash_algorithm, self.normalisation_algorithm, self.value) == (NO_DIGEST, EXCLUDED, NO_DIGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What resources, sources and references have in common; name, version and extra identity tell them apart."""
+
+    name: str
+    version: str = ""
+    extra_identity: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[Label, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Element):
+    """Something the component delivers; `access` tells how it is reached."""
+
+    type: str = ""
+    relation: str = ""
+    access: Access | None = None
+    digest: Digest | None = None
+
+    @property
+    def access_type(self) -> str:
+        return _type(self.access)
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Element):
+    """What the component was built from."""
+
+    type: str = ""
+    access: Access | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Element):
+    """Another component that this one needs."""
+
+    component: str = ""
+    digest: Digest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature by name: over which digest, how, by whom."""
+
+    name: str
+    digest: Digest
+    algorithm: str
+    value: str = field(repr=False)
+    media_type: str
+    issuer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A version of a component.
+
+    schema         "v2" or "ocm.software/v3alpha1", as it was read
+    creation_time  as it was written, "" where it was not
+    contexts       the repositories it was in, the last one is the present one
+    """
+
+    name: str
+    version: str
+    schema: str = SCHEMA_V2
+    provider: str = ""
+    provider_labels: tuple[Label, ...] = ()
+    labels: tuple[Label, ...] = ()
+    creation_time: str = ""
+    contexts: tuple[Mapping[str, Any], ...] = ()
+    resources: tuple[Resource, ...] = ()
+    sources: tuple[Source, ...] = ()
+    references: tuple[Reference, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+
+    def resource(self, name: str) -> Resource | None:
+        """The first resource of a name."""
+        return next((one for one in self.resources if one.name == name), None)
+
+    def signature(self, name: str) -> Signature | None:
+        return next((one for one in self.signatures if one.name == name), None)
+
+    def label(self, name: str) -> Any:
+        """The value of a label, None where it is not there."""
+        return next((one.value for one in self.labels if one.name == name), None)
+
+
+def _type(access: Access | None) -> str:
+    found = (access or {}).get("type")
+    return found if isinstance(found, str) else ""

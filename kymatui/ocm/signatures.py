@@ -1,0 +1,163 @@
+"""Who signed a component: RSA over the digest of its normal form, with a key or a chain of certificates.
+
+A signature covers names, versions, signed labels and the digests of resources, not where they lie. Content that is
+fetched for a verified component is therefore compared with the digest in its descriptor (`check_content`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+
+from kymatui.ocm.certificates import PEM_MEDIA_TYPE, chained_key, names_match, read_key, read_pem_signature
+from kymatui.ocm.descriptors import Descriptor, Resource, Signature
+from kymatui.ocm.errors import DescriptorError, SignatureError
+from kymatui.ocm.normalising import HASHES, digest_of
+
+PKCS1: Final = "RSASSA-PKCS1-V1_5"
+PSS: Final = "RSASSA-PSS"
+MEDIA_TYPES: Final = {
+    "application/vnd.ocm.signature.rsa": PKCS1,
+    "application/vnd.ocm.signature.rsa.pss": PSS,
+}
+BLOB_DIGEST: Final = "genericBlobDigest/v1"
+ARTIFACT_DIGEST: Final = "ociArtifactDigest/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Whom to trust, in PEM: `public_key` (PKIX, PKCS#1 or a certificate), or `roots` of certificates that sign."""
+
+    public_key: bytes | str = b""
+    roots: bytes | str = b""
+
+
+def verify(
+    descriptor: Descriptor, keys: Keys, *, name: str = "", issuer: str = "", now: datetime | None = None
+) -> Signature:
+    """The signature that was found good: the one of a name, or the only one there is.
+
+    issuer  a distinguished name ("CN=acme,O=…") that the certificate has to have
+    now     for the validity of certificates
+
+    Raises SignatureError where there is none, where it is of something else, or not by a key that is trusted.
+    """
+    signature = _chosen(descriptor, name)
+    what = f"signature {signature.name!r} of {descriptor.name}:{descriptor.version}"
+    _check_digest(descriptor, signature, what)
+    _check_signature(signature, keys, issuer, now or datetime.now(UTC), what)
+    return signature
+
+
+def check_content(resource: Resource, content: bytes) -> None:
+    """Content of a resource against the digest that was signed. Raises SignatureError.
+
+    For an OCI artifact the content is its manifest.
+    """
+    digest = resource.digest
+    if digest is None or digest.is_excluded:
+        raise SignatureError(f"resource {resource.name} has no digest that was signed", hint="nothing of it was used")
+    name = HASHES.get(digest.hash_algorithm)
+    if name is None or digest.normalisation_algorithm not in (BLOB_DIGEST, ARTIFACT_DIGEST):
+        raise SignatureError(
+            f"resource {resource.name}: {digest.hash_algorithm} by {digest.normalisation_algorithm} cannot be checked"
+        )
+    found = hashlib.new(name, content).hexdigest()
+    if not hmac.compare_digest(found, digest.value.lower()):
+        raise SignatureError(
+            f"resource {resource.name} is {digest.hash_algorithm} {found}, signed was {digest.value}",
+            hint="it was changed after it was signed; nothing of it was used",
+        )
+
+
+def _chosen(descriptor: Descriptor, name: str) -> Signature:
+    where = f"{descriptor.name}:{descriptor.version}"
+    named = [one for one in descriptor.signatures if not name or one.name == name]
+    if not named:
+        there = ", ".join(one.name for one in descriptor.signatures) or "no signature"
+        raise SignatureError(f"{where} has no signature {name!r}" if name else f"{where} is not signed", hint=there)
+    if len(named) > 1:
+        raise SignatureError(
+            f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}", hint="name the one to verify"
+        )
+    return named[0]
+
+
+def _check_digest(descriptor: Descriptor, signature: Signature, what: str) -> None:
+    digest = signature.digest
+    try:
+        found = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)
+    except DescriptorError as error:
+        raise SignatureError(f"{what} cannot be checked: {error}", hint=error.hint) from error
+    if not hmac.compare_digest(found, digest.value.lower()):
+        raise SignatureError(
+            f"{what} is of the digest {digest.value}, the descriptor has {found}",
+            hint="the descriptor was changed after it was signed; nothing of it was used",
+        )
+
+
+def _check_signature(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str) -> None:
+    key, raw, algorithm = _key(signature, keys, issuer, now, what)
+    hashed = hashes.SHA512() if HASHES[signature.digest.hash_algorithm] == "sha512" else hashes.SHA256()
+    scheme = padding.PKCS1v15() if algorithm == PKCS1 else padding.PSS(padding.MGF1(hashed), padding.PSS.AUTO)
+    try:
+        key.verify(raw, bytes.fromhex(signature.digest.value), scheme, Prehashed(hashed))
+    except (InvalidSignature, ValueError) as error:
+        raise SignatureError(
+            f"{what} is not by this key", hint="check the key, or whether somebody else published the component"
+        ) from error
+
+
+def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str) -> tuple[RSAPublicKey, bytes, str]:
+    """The key to check with, the bytes of the signature, and its algorithm."""
+    if signature.media_type == PEM_MEDIA_TYPE:
+        found = read_pem_signature(signature.value, what)
+        algorithm = _algorithm(signature, found.algorithm, what)
+        if keys.public_key:
+            return _given_key(signature, keys, issuer, what), found.raw, algorithm
+        key = chained_key(found.certificates, keys.roots, now, what, issuer=issuer, told=signature.issuer)
+        return key, found.raw, algorithm
+    algorithm = _algorithm(signature, MEDIA_TYPES.get(signature.media_type, ""), what)
+    if signature.media_type not in MEDIA_TYPES:
+        raise SignatureError(f"{what}: its media type {signature.media_type!r} is not known")
+    try:
+        raw = bytes.fromhex(signature.value)
+    except ValueError as error:
+        raise SignatureError(f"{what} is not hexadecimal") from error
+    return _given_key(signature, keys, issuer, what), raw, algorithm
+
+
+def _algorithm(signature: Signature, told: str, what: str) -> str:
+    """The algorithm: what the value is said to be has to be what the signature is said to be.
+
+    Old tools wrote the media type of PKCS #1 for both.
+    """
+    algorithm = signature.algorithm or told
+    if algorithm not in (PKCS1, PSS):
+        raise SignatureError(f"{what}: {algorithm!r} is no algorithm that can be verified", hint=f"{PKCS1} or {PSS}")
+    contradicts = told not in ("", algorithm) and not (told == PKCS1 and signature.media_type != PEM_MEDIA_TYPE)
+    if contradicts:
+        raise SignatureError(f"{what} says that it is {algorithm}, and is {told}")
+    return algorithm
+
+
+def _given_key(signature: Signature, keys: Keys, issuer: str, what: str) -> RSAPublicKey:
+    if not keys.public_key:
+        raise SignatureError(f"{what} needs a public key", hint="give the key of those who publish the component")
+    key, subject = read_key(keys.public_key)
+    if issuer and subject is None:
+        raise SignatureError(f"{what}: a plain key tells nobody's name, {issuer!r} was asked for")
+    if subject is not None:
+        for wanted in (issuer, signature.issuer):
+            if wanted and not names_match(wanted, subject):
+                raise SignatureError(f"{what}: the certificate is of {subject.rfc4514_string()}, not of {wanted}")
+    return key
