@@ -5,7 +5,7 @@ Errors look their node up by the line that failed, so nothing is paid for them w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kymatui.helm.language.faults import TooDeepError
 from kymatui.helm.language.nodes import Node
@@ -13,8 +13,7 @@ from kymatui.helm.language.nodes import Node
 MAX_INDENT = 90
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """What stands behind a line: the node that errors name (or the local that knows its number in `nodes`), and the
     function or method that the line calls, "" where it calls none."""
 
@@ -22,16 +21,18 @@ class Origin:
     called: str = ""
 
 
-@dataclass(slots=True)
 class Emitter:
     """Collects lines; functions that are made on the way are put before those that call them."""
 
-    finished: list[str] = field(default_factory=list)
-    origins: dict[int, Origin] = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
-    lines: list[tuple[str, Origin | None]] = field(default_factory=list)
-    indent: int = 1
-    counter: int = 0
+    __slots__ = ("counter", "finished", "indent", "lines", "nodes", "origins")
+
+    def __init__(self) -> None:
+        self.finished: list[str] = []
+        self.origins: dict[int, Origin] = {}
+        self.nodes: list[Node] = []
+        self.lines: list[tuple[str, Origin | None]] = []
+        self.indent = 1
+        self.counter = 0
 
     def name(self, prefix: str) -> str:
         """A new local name."""

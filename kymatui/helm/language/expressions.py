@@ -8,8 +8,7 @@ circuit, a local holds it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from kymatui.helm.govalues.naming import can_be_nil, type_kind
 from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
@@ -42,8 +41,7 @@ _RESULTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """An expression's value: a local or a literal.
 
     cls        the Python class it is known to have, or ""
@@ -60,17 +58,19 @@ class Value:
     addressable: bool = True
 
 
-@dataclass(slots=True)
 class Local:
     """A variable of the template: its name there, the local that holds it, and what it ranges over.
 
     `skippable`: a short circuit may pass its declaration over, so that it is not there when it is read.
     """
 
-    name: str
-    code: str
-    container: str = "C"
-    skippable: bool = False
+    __slots__ = ("code", "container", "name", "skippable")
+
+    def __init__(self, name: str, code: str, container: str = "C", skippable: bool = False) -> None:
+        self.name = name
+        self.code = code
+        self.container = container
+        self.skippable = skippable
 
 
 class Expressions:
@@ -198,7 +198,7 @@ class Expressions:
             return self.fields(value, node, node.names[1:], args, final)
         if len(args) > 1 or final is not None:
             return self.fail(f"can't give argument to non-function {node.text()}")
-        return replace(value, code=self.store(local.code)) if local.skippable else value
+        return value._replace(code=self.store(local.code)) if local.skippable else value
 
     def chain(self, node: Chain, args: list[Node], final: Value | None) -> Value:
         self.current = node

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from kymatui.helm.govalues.quoting import quote
@@ -10,129 +9,174 @@ from kymatui.helm.govalues.quoting import quote
 SPACES: Final = " \t\r\n"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Node:
     """`position` is the offset in characters in the file's text."""
 
-    position: int
+    __slots__ = ("position",)
+
+    def __init__(self, position: int) -> None:
+        self.position = position
 
     def text(self) -> str:
         """The node as Go's String() writes it."""
         return ""
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Text(Node):
-    value: str
+    __slots__ = ("value",)
+
+    def __init__(self, position: int, value: str) -> None:
+        self.position = position
+        self.value = value
 
     def text(self) -> str:
         return self.value
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Block(Node):
     """A list of nodes."""
 
-    nodes: list[Node] = field(default_factory=list)
+    __slots__ = ("nodes",)
+
+    def __init__(self, position: int, nodes: list[Node] | None = None) -> None:
+        self.position = position
+        self.nodes = [] if nodes is None else nodes
 
     def text(self) -> str:
         return "".join([node.text() for node in self.nodes])
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Dot(Node):
+    __slots__ = ()
+
     def text(self) -> str:
         return "."
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Nil(Node):
+    __slots__ = ()
+
     def text(self) -> str:
         return "nil"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Bool(Node):
-    value: bool
+    __slots__ = ("value",)
+
+    def __init__(self, position: int, value: bool) -> None:
+        self.position = position
+        self.value = value
 
     def text(self) -> str:
         return "true" if self.value else "false"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Number(Node):
     """A number under every type that can hold it; None where none can."""
 
-    source: str
-    integer: int | None = None
-    unsigned: int | None = None
-    real: float | None = None
-    imaginary: complex | None = None
+    __slots__ = ("imaginary", "integer", "real", "source", "unsigned")
+
+    def __init__(
+        self,
+        position: int,
+        source: str,
+        integer: int | None = None,
+        unsigned: int | None = None,
+        real: float | None = None,
+        imaginary: complex | None = None,
+    ) -> None:
+        self.position = position
+        self.source = source
+        self.integer = integer
+        self.unsigned = unsigned
+        self.real = real
+        self.imaginary = imaginary
 
     def text(self) -> str:
         return self.source
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class String(Node):
-    quoted: str
-    value: str
+    __slots__ = ("quoted", "value")
+
+    def __init__(self, position: int, quoted: str, value: str) -> None:
+        self.position = position
+        self.quoted = quoted
+        self.value = value
 
     def text(self) -> str:
         return self.quoted
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Identifier(Node):
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, position: int, name: str) -> None:
+        self.position = position
+        self.name = name
 
     def text(self) -> str:
         return self.name
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Field(Node):
-    names: list[str]
+    __slots__ = ("names",)
+
+    def __init__(self, position: int, names: list[str]) -> None:
+        self.position = position
+        self.names = names
 
     def text(self) -> str:
         return "".join(["." + name for name in self.names])
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Variable(Node):
     """A variable, perhaps with fields: the first name has its dollar sign."""
 
-    names: list[str]
+    __slots__ = ("names",)
+
+    def __init__(self, position: int, names: list[str]) -> None:
+        self.position = position
+        self.names = names
 
     def text(self) -> str:
         return ".".join(self.names)
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Chain(Node):
     """Fields of a parenthesized pipeline, or of a function's result."""
 
-    node: Node
-    names: list[str] = field(default_factory=list)
+    __slots__ = ("names", "node")
+
+    def __init__(self, position: int, node: Node) -> None:
+        self.position = position
+        self.node = node
+        self.names: list[str] = []
 
     def text(self) -> str:
         inner = f"({self.node.text()})" if isinstance(self.node, Pipe) else self.node.text()
         return inner + "".join(["." + name for name in self.names])
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Command(Node):
-    args: list[Node] = field(default_factory=list)
+    __slots__ = ("args",)
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.args: list[Node] = []
 
     def text(self) -> str:
         return " ".join([f"({arg.text()})" if isinstance(arg, Pipe) else arg.text() for arg in self.args])
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Pipe(Node):
-    assigns: bool = False
-    variables: list[Variable] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
+    __slots__ = ("assigns", "commands", "variables")
+
+    def __init__(self, position: int, assigns: bool = False) -> None:
+        self.position = position
+        self.assigns = assigns
+        self.variables: list[Variable] = []
+        self.commands: list[Command] = []
 
     def text(self) -> str:
         commands = " | ".join([command.text() for command in self.commands])
@@ -142,55 +186,70 @@ class Pipe(Node):
         return f"{names} {'=' if self.assigns else ':='} {commands}"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Action(Node):
-    pipe: Pipe
+    __slots__ = ("pipe",)
+
+    def __init__(self, position: int, pipe: Pipe) -> None:
+        self.position = position
+        self.pipe = pipe
 
     def text(self) -> str:
         return "{{" + self.pipe.text() + "}}"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Branch(Node):
     """if, with or range."""
 
-    word: str
-    pipe: Pipe
-    body: Block
-    otherwise: Block | None
+    __slots__ = ("body", "otherwise", "pipe", "word")
+
+    def __init__(self, position: int, word: str, pipe: Pipe, body: Block, otherwise: Block | None) -> None:
+        self.position = position
+        self.word = word
+        self.pipe = pipe
+        self.body = body
+        self.otherwise = otherwise
 
     def text(self) -> str:
         otherwise = "" if self.otherwise is None else "{{else}}" + self.otherwise.text()
         return "{{" + f"{self.word} {self.pipe.text()}" + "}}" + self.body.text() + otherwise + "{{end}}"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Call(Node):
     """{{template "name" pipeline}}"""
 
-    name: str
-    pipe: Pipe | None
+    __slots__ = ("name", "pipe")
+
+    def __init__(self, position: int, name: str, pipe: Pipe | None) -> None:
+        self.position = position
+        self.name = name
+        self.pipe = pipe
 
     def text(self) -> str:
         argument = "" if self.pipe is None else " " + self.pipe.text()
         return "{{template " + quote(self.name) + argument + "}}"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class Jump(Node):
     """break or continue."""
 
-    word: str
+    __slots__ = ("word",)
+
+    def __init__(self, position: int, word: str) -> None:
+        self.position = position
+        self.word = word
 
     def text(self) -> str:
         return "{{" + self.word + "}}"
 
 
-@dataclass(eq=False, repr=False, match_args=False)
 class End(Node):
     """{{end}} or {{else}}; never part of a tree."""
 
-    word: str
+    __slots__ = ("word",)
+
+    def __init__(self, position: int, word: str) -> None:
+        self.position = position
+        self.word = word
 
     def text(self) -> str:
         return "{{" + self.word + "}}"
