@@ -72,7 +72,8 @@ def _replicas_error(obj: Object, path: str) -> list[FieldError]:
     if value is None:
         return []
     if isinstance(value, bool) or not isinstance(value, int):
-        return [wrong(path, 0, f"{path} accessor error: {go_text(value)} is of the type {_go_type(value)}, expected int64")]
+        what = f"{go_text(value)} is of the type {_go_type(value)}, expected int64"
+        return [wrong(path, 0, f"{path} accessor error: {what}")]
     if value < 0:
         return [wrong(path, value, "should be a non-negative integer")]
     if value > _MOST:
@@ -81,6 +82,8 @@ def _replicas_error(obj: Object, path: str) -> list[FieldError]:
 
 
 def _selector_error(obj: Object, path: str) -> list[FieldError]:
+    if not path:
+        return []
     value, problem = _nested(obj, path)
     if not problem and value is not None and not isinstance(value, str):
         problem = f"{path} accessor error: {go_text(value)} is of the type {_go_type(value)}, expected string"

@@ -281,3 +281,12 @@ METHODS: dict[str, Callable[..., Any]] = {
     **optionals.METHODS,
     **libraries.METHODS,
 }
+RESULTS: dict[str, str] = {
+    **dict.fromkeys(("size", "int", "indexOf", "lastIndexOf", "compareTo", "sign"), "int"),
+    "double": "double",
+    **dict.fromkeys(("string", "lowerAscii", "upperAscii", "trim", "replace", "join", "substring", "charAt"), "string"),
+    **dict.fromkeys(("startsWith", "endsWith", "contains", "matches", "isSorted", "bool"), "bool"),
+    **dict.fromkeys(("all", "exists", "exists_one", "existsOne", "hasValue"), "bool"),
+    **dict.fromkeys(("isQuantity", "isURL", "isIP", "isCIDR", "isSemver", "isLessThan", "isGreaterThan"), "bool"),
+}
+"""The types of what functions, methods and macros come to, where they have one."""

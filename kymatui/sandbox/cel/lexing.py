@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 
 class CelSyntaxError(ValueError):
-    """An expression that is not CEL, or not of the part that is understood; the message says where and what."""
+    """An expression that is not CEL, or not of the part that is understood; `at` is where, from 0 on."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 class Token(NamedTuple):
@@ -38,7 +42,7 @@ def tokens(text: str) -> list[Token]:
     while at < len(text):
         match = _TOKENS.match(text, at)
         if match is None:
-            raise CelSyntaxError(f"Syntax error: token recognition error at: '{text[at]}' (column {at + 1})")
+            raise CelSyntaxError(f"Syntax error: token recognition error at: '{text[at]}'", at)
         if match.lastgroup != "space":
             found.append(Token(match.lastgroup or "", match[0], at))
         at = match.end()

@@ -136,7 +136,7 @@ def _contains_cidr(network: Any, other: Any) -> bool:
 
 
 def _host(value: Any) -> str:
-    location: str = value.parts.netloc
+    location = str(value.parts.netloc)
     return location.rpartition("@")[2]
 
 
@@ -191,7 +191,7 @@ def _contains_all(left: Any, right: Any) -> bool:
     return all(any(equal(item, known) for known in left) for item in right)
 
 
-def _quoted_text(text: Any) -> str:
+def _quoted_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kymatui.sandbox.cel.functions import FUNCTIONS, METHODS, compute, contained, index, select
+from kymatui.sandbox.cel.functions import FUNCTIONS, METHODS, RESULTS, compute, contained, index, select
 from kymatui.sandbox.cel.lexing import CelSyntaxError, Token, string_value, tokens
 from kymatui.sandbox.cel.macros import MACROS, has
 from kymatui.sandbox.cel.optionals import select_optional
+from kymatui.sandbox.cel.typing import DYN, CelType, compare_problem, indexed, iterated, selected
 from kymatui.sandbox.cel.values import TYPE_NAMES, CelError, equal, truth
 
 Environment = dict[str, Any]
 Evaluate = Callable[[Environment], Any]
 _DEEPEST = 50
+_EXPECTING = (
+    " expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}"
+)
+_LITERAL_TYPES = {"string": "string", "float": "double", "int": "int"}
 
 
-def compile_expression(text: str, names: frozenset[str]) -> Evaluate:
+def compile_expression(text: str, names: Iterable[str]) -> Evaluate:
     """What evaluates the expression; `names` are the variables there are. Raises `CelSyntaxError`."""
+    return check_expression(text, dict.fromkeys(names, DYN))[0]
+
+
+def check_expression(text: str, names: Mapping[str, CelType]) -> tuple[Evaluate, CelType]:
+    """As `compile_expression`, with the types of the variables; also tells the type of the result."""
     parser = _Parser(tokens(text), names)
     try:
         evaluate = parser.expression()
     except RecursionError:
         raise CelSyntaxError("expression recursion limit exceeded") from None
     parser.expect("end", "")
-    return evaluate
+    return evaluate, parser.types.get(evaluate, DYN)
 
 
 class _Parser:
-    def __init__(self, found: list[Token], names: frozenset[str]) -> None:
+    def __init__(self, found: list[Token], names: Mapping[str, CelType]) -> None:
         self._tokens = found
         self._at = 0
-        self._names = [names]
+        self._names: list[Mapping[str, CelType]] = [names]
         self._depth = 0
-        self.fields: dict[int, tuple[Evaluate, str]] = {}
-        self.simple: dict[int, str] = {}
+        self.fields: dict[Evaluate, tuple[Evaluate, str]] = {}
+        self.types: dict[Evaluate, CelType] = {}
+
+    def _as(self, kind: CelType, evaluate: Evaluate) -> Evaluate:
+        self.types[evaluate] = kind
+        return evaluate
+
+    def _type(self, evaluate: Evaluate) -> CelType:
+        return self.types.get(evaluate, DYN)
 
     @property
     def _token(self) -> Token:
@@ -57,7 +75,7 @@ class _Parser:
         token = self._token
         if token.kind != kind or (text and token.text != text):
             shown = token.text or "<EOF>"
-            raise CelSyntaxError(f"Syntax error: mismatched input '{shown}' (column {token.at + 1})")
+            raise CelSyntaxError(f"Syntax error: mismatched input '{shown}'{_EXPECTING}", token.at)
         return self._next()
 
     # -- operators
@@ -79,13 +97,13 @@ class _Parser:
     def _either(self) -> Evaluate:
         left = self._both()
         while self._take("||"):
-            left = _logical(left, self._both(), stops_at=True)
+            left = self._as("bool", _logical(left, self._both(), stops_at=True))
         return left
 
     def _both(self) -> Evaluate:
         left = self._relation()
         while self._take("&&"):
-            left = _logical(left, self._relation(), stops_at=False)
+            left = self._as("bool", _logical(left, self._relation(), stops_at=False))
         return left
 
     def _relation(self) -> Evaluate:
@@ -93,46 +111,59 @@ class _Parser:
         while True:
             if self._token.kind == "name" and self._token.text == "in":
                 self._next()
-                left = _pair(left, self._sum(), contained)
+                left = self._as("bool", _pair(left, self._sum(), contained))
                 continue
+            at = self._token.at
             operator = self._take("==", "!=", "<=", ">=", "<", ">")
             if not operator:
                 return left
-            left = _compared(left, self._sum(), operator)
+            right = self._sum()
+            problem = compare_problem(operator, self._type(left), self._type(right))
+            if problem:
+                raise CelSyntaxError(problem, at)
+            left = self._as("bool", _compared(left, right, operator))
 
     def _sum(self) -> Evaluate:
         left = self._product()
         while operator := self._take("+", "-"):
-            left = _computed(left, self._product(), operator)
+            left = self._sum_of(left, self._product(), operator)
         return left
 
     def _product(self) -> Evaluate:
         left = self._unary()
         while operator := self._take("*", "/", "%"):
-            left = _computed(left, self._unary(), operator)
+            left = self._sum_of(left, self._unary(), operator)
         return left
 
     def _unary(self) -> Evaluate:
         if self._take("!"):
             operand = self._unary()
-            return lambda env: not truth(operand(env))
+            return self._as("bool", lambda env: not truth(operand(env)))
         if self._take("-"):
             operand = self._unary()
-            return lambda env: compute("-", 0, operand(env))
+            return self._as(self._type(operand), lambda env: compute("-", 0, operand(env)))
         return self._member()
+
+    def _sum_of(self, left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
+        """A computation; of two scalars of one type the same type comes."""
+        kind = self._type(left)
+        same = isinstance(kind, str) and kind == self._type(right)
+        return self._as(kind if same else DYN, _computed(left, right, operator))
 
     # -- members and calls
 
     def _member(self) -> Evaluate:
         target = self._primary()
         while True:
+            at = self._token.at
             if self._take("."):
-                target = self._perhaps(target) if self._take("?") else self._selected(target)
+                target = self._perhaps(target) if self._take("?") else self._selected(target, at)
             elif self._take("["):
                 combine = select_optional if self._take("?") else index
                 place = self.expression()
                 self.expect("op", "]")
-                target = _pair(target, place, combine)
+                kind = indexed(self._type(target)) if combine is index else DYN
+                target = self._as(kind, _pair(target, place, combine))
             else:
                 return target
 
@@ -141,24 +172,32 @@ class _Parser:
         field = unescaped(self.expect("name", "").text)
         return lambda env: select_optional(target(env), field)
 
-    def _selected(self, target: Evaluate) -> Evaluate:
+    def _selected(self, target: Evaluate, at: int) -> Evaluate:
         token = self.expect("name", "")
         name = token.text
+        opening = self._token.at
         if not self._take("("):
-            field = unescaped(name)
-
-            def chosen(env: Environment) -> Any:
-                return select(target(env), field)
-
-            self.fields[id(chosen)] = (target, field)
-            return chosen
+            return self._field(target, unescaped(name), at)
         if name in MACROS:
             return self._macro(target, name)
         method = METHODS.get(name)
         if method is None:
-            raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
+            raise CelSyntaxError(f"undeclared reference to '{name}' (in container '')", opening)
         arguments = self._arguments()
-        return lambda env: _invoke(method, target(env), *(argument(env) for argument in arguments))
+        return self._as(
+            RESULTS.get(name, DYN),
+            lambda env: _invoke(method, target(env), *(argument(env) for argument in arguments)),
+        )
+
+    def _field(self, target: Evaluate, field: str, at: int) -> Evaluate:
+        def chosen(env: Environment) -> Any:
+            return select(target(env), field)
+
+        kind, problem = selected(self._type(target), field)
+        if problem:
+            raise CelSyntaxError(problem, at)
+        self.fields[chosen] = (target, field)
+        return self._as(kind, chosen)
 
     def _arguments(self) -> list[Evaluate]:
         found: list[Evaluate] = []
@@ -171,11 +210,12 @@ class _Parser:
             self.expect("op", ",")
 
     def _macro(self, target: Evaluate, name: str) -> Evaluate:
-        variables = [self.expect("name", "").text]
+        variable = self.expect("name", "").text
+        kind = DYN if name.startswith("opt") else iterated(self._type(target))
         self.expect("op", ",")
         bodies: list[Evaluate] = []
         while True:
-            self._names.append(self._names[-1] | frozenset(variables))
+            self._names.append({**self._names[-1], variable: kind})
             bodies.append(self.expression())
             self._names.pop()
             if self._take(")"):
@@ -184,7 +224,7 @@ class _Parser:
         low, high, build = MACROS[name]
         if not low <= len(bodies) <= high:
             raise CelSyntaxError(f"found no matching overload for '{name}'")
-        return build(target, variables[0], bodies)
+        return self._as(RESULTS.get(name, DYN), build(target, variable, bodies))
 
     def _primary(self) -> Evaluate:
         token = self._next()
@@ -198,7 +238,7 @@ class _Parser:
             return self._map()
         if token.kind == "name":
             return self._name(token)
-        return _literal(token)
+        return self._as(_LITERAL_TYPES.get(token.kind, DYN), _literal(token))
 
     def _list(self) -> Evaluate:
         items: list[Evaluate] = []
@@ -225,7 +265,7 @@ class _Parser:
         constants = {"true": True, "false": False, "null": None}
         if name in constants:
             value = constants[name]
-            return lambda env: value
+            return self._as("null" if value is None else "bool", lambda env: value)
         if self._take("("):
             return self._call(token)
         if name not in self._names[-1]:
@@ -234,8 +274,8 @@ class _Parser:
                 return member
             if name in TYPE_NAMES:
                 return lambda env: name
-            raise CelSyntaxError(f"undeclared reference to '{name}' (column {token.at + 1})")
-        return lambda env: env[name]
+            raise CelSyntaxError(f"undeclared reference to '{name}' (in container '')", token.at)
+        return self._as(self._names[-1][name], lambda env: env[name])
 
     def _namespaced(self, name: str) -> Evaluate | None:
         """A call like `optional.of(x)`: the function of a namespace."""
@@ -252,15 +292,17 @@ class _Parser:
         if token.text == "has":
             argument = self.expression()
             self.expect("op", ")")
-            if id(argument) not in self.fields:
-                raise CelSyntaxError("invalid argument to has() macro")
-            target, field = self.fields[id(argument)]
-            return has(target, field)
+            if argument not in self.fields:
+                raise CelSyntaxError("invalid argument to has() macro", token.at + len("has"))
+            target, field = self.fields[argument]
+            return self._as("bool", has(target, field))
         function = FUNCTIONS.get(token.text)
         if function is None:
-            raise CelSyntaxError(f"undeclared reference to '{token.text}' (column {token.at + 1})")
+            raise CelSyntaxError(f"undeclared reference to '{token.text}' (in container '')", token.at)
         arguments = self._arguments()
-        return lambda env: _invoke(function, *(argument(env) for argument in arguments))
+        return self._as(
+            RESULTS.get(token.text, DYN), lambda env: _invoke(function, *(argument(env) for argument in arguments))
+        )
 
 
 def _invoke(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -292,7 +334,7 @@ def _literal(token: Token) -> Evaluate:
         value = int(token.text.rstrip("uU"), 0)
     else:
         shown = token.text or "<EOF>"
-        raise CelSyntaxError(f"Syntax error: mismatched input '{shown}' (column {token.at + 1})")
+        raise CelSyntaxError(f"Syntax error: mismatched input '{shown}'{_EXPECTING}", token.at)
     return lambda env: value
 
 

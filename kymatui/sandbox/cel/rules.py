@@ -11,7 +11,8 @@ from kymatui.sandbox.apply.typedvalues import ABSENT, list_element
 from kymatui.sandbox.cel.lexing import CelSyntaxError
 from kymatui.sandbox.cel.moments import duration, timestamp
 from kymatui.sandbox.cel.optionals import NOTHING, some
-from kymatui.sandbox.cel.parsing import Evaluate, compile_expression
+from kymatui.sandbox.cel.parsing import Evaluate, check_expression, compile_expression
+from kymatui.sandbox.cel.typing import DYN, type_of
 from kymatui.sandbox.cel.values import CelError
 from kymatui.sandbox.schemas.fielderrors import FieldError, duplicate, go_value
 from kymatui.sandbox.schemas.nodes import Rule, Schema
@@ -43,13 +44,27 @@ def compiled(expression: str) -> Evaluate:
     return compile_expression(expression, frozenset(("self", "oldSelf")))
 
 
-def expression_problem(expression: str) -> str:
-    """Why an expression cannot be evaluated; "" where it can."""
+def expression_problem(expression: str, schema: Schema | None = None, wanted: str = "") -> str:
+    """Why an expression cannot be evaluated, in the compiler's words; "" where it can.
+
+    `schema` is that of `self`, `wanted` the type that must come out.
+    """
+    kind = type_of(schema)
     try:
-        compiled(expression)
+        found = check_expression(expression, {"self": kind, "oldSelf": DYN})[1]
     except CelSyntaxError as error:
-        return str(error)
+        return f"compilation failed: {_pointed(expression, error)}"
+    if wanted and found not in (wanted, DYN):
+        return f"{'cel expression' if wanted == 'bool' else 'messageExpression'} must evaluate to a {wanted}"
     return ""
+
+
+def _pointed(expression: str, error: CelSyntaxError) -> str:
+    """The complaint with the line and an arrow below it."""
+    before = expression[: error.at]
+    number, column = before.count("\n") + 1, error.at - (before.rfind("\n") + 1)
+    line = expression.splitlines()[number - 1] if expression else ""
+    return f"ERROR: <input>:{number}:{column + 1}: {error}\n | {line}\n | {'.' * column}^"
 
 
 def has_rules(schema: Schema) -> bool:

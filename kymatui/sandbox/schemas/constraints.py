@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
+from kymatui.helm.functions.patterns import RegexpError, compile_translated
 from kymatui.sandbox.apply.fieldsets import compact
 from kymatui.sandbox.schemas.fielderrors import FieldError, duplicate, go_float, go_value, required, too_long, too_many
 from kymatui.sandbox.schemas.fielderrors import wrong as invalid
@@ -44,7 +44,7 @@ def validate_schema(schema: Schema, value: Any, at: str = "") -> Errors:
 
 
 def _placed(field: str, at: str) -> str:
-    if field == NOWHERE:
+    if field in (NOWHERE, ""):
         return at
     return f"{at}{field}" if field.startswith("[") else f"{at}.{field}"
 
@@ -119,16 +119,22 @@ def _nowhere(text: str) -> FieldError:
 
 @functools.lru_cache(maxsize=1024)
 def pattern(text: str) -> Callable[[str], bool]:
-    """A search by RE2's rules; without the library by Python's own, which know the same patterns."""
+    """A search by RE2's rules; raises ValueError in Go's words.
+
+    Without the library Python's own searches, with what means the same.
+    """
     try:
         import re2
     except ImportError:
-        python = re.compile(text)
-        return lambda value: python.search(value) is not None
+        python = compile_translated(text)
+        return lambda value: python.search(value.encode("utf-8", "surrogateescape")) is not None
+    options = re2.Options()
+    options.log_errors = False
     try:
-        compiled = re2.compile(text)
+        compiled = re2.compile(text, options)
     except re2.error as error:
-        raise ValueError(str(error)) from None
+        told = error.args[0] if error.args else ""
+        raise RegexpError.of_re2(told.decode() if isinstance(told, bytes) else str(told), text) from None
     return lambda value: compiled.search(value) is not None
 
 

@@ -46,6 +46,11 @@ def crd_schema(document: Object | None) -> Schema:
     return root
 
 
+def value_schema(document: Object) -> Schema:
+    """The schema of a value under the root."""
+    return _node(document)
+
+
 def _embed(schema: Schema) -> None:
     for name in ("apiVersion", "kind"):
         schema.properties.setdefault(name, Schema(type="string"))

@@ -143,8 +143,8 @@ def test_a_selector_is_immutable() -> None:
     old, new = read(DEPLOYMENT, **deployment()), read(DEPLOYMENT, **deployment())
     new["spec"]["selector"] = {"matchLabels": {"a": "b", "c": "d"}}
     errors = validate_update("apps", "Deployment", new, old)
-    assert [error.field for error in errors] == ["spec.selector", "spec.template.metadata.labels"]
-    assert errors[0].body.endswith(": field is immutable")
+    assert [error.field for error in errors] == ["spec.template.metadata.labels", "spec.selector"]
+    assert errors[1].body.endswith(": field is immutable")
 
 
 def test_immutable_data_stays() -> None:

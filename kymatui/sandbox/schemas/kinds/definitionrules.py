@@ -1,244 +1,386 @@
-"""Rules of CustomResourceDefinitions (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation)."""
+"""Rules of CustomResourceDefinitions (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation).
+
+The server looks at its internal form, where what all versions share stands once at the top: `spec.validation`,
+`spec.subresources`, `spec.additionalPrinterColumns` and `spec.selectableFields`.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import urlsplit
 
-from kymatui.sandbox.cel.rules import expression_problem
-from kymatui.sandbox.schemas.constraints import pattern
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
+from kymatui.sandbox.schemas.kinds.definitionschemas import validate_document
 from kymatui.sandbox.schemas.kinds.metadata import immutable
 from kymatui.sandbox.schemas.kinds.names import dns_old_label, dns_subdomain
 from kymatui.sandbox.schemas.nodes import Object
 
 Errors = list[FieldError]
-_SCHEMA = "spec.validation.openAPIV3Schema"
-_TYPES = ("array", "boolean", "integer", "number", "object", "string")
-_LIST_TYPES = ("atomic", "set", "map")
-_JUNCTORS = ("allOf", "anyOf", "oneOf")
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_APPROVAL = "api-approved.kubernetes.io"
+_SELECTABLE = ("boolean", "integer", "string")
+_LONGEST_WARNING = 256
 
 
 def validate_definition(obj: Object) -> Errors:
+    """A new definition."""
+    spec: Object = obj["spec"]
+    name = obj["metadata"].get("name") or ""
+    errors: Errors = []
+    if name != f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}":
+        errors.append(wrong("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+    errors += validate_definition_spec(obj)
+    storage = next((version.get("name") for version in spec.get("versions") or () if version.get("storage")), None)
+    errors += _stored_versions(None if storage is None else [storage], spec.get("versions") or [])
+    errors += _approval(obj["metadata"], spec.get("group") or "")
+    if spec.get("preserveUnknownFields"):
+        text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        errors.append(wrong("spec.preserveUnknownFields", True, text))
+    return errors
+
+
+def validate_definition_spec(obj: Object) -> Errors:
+    """The spec, new or changed."""
     spec: Object = obj["spec"]
     names: Object = spec.get("names") or {}
-    group, plural = spec.get("group") or "", names.get("plural") or ""
+    versions: list[Object] = spec.get("versions") or []
+    shared = _shared(versions)
+    errors = _group(spec.get("group") or "") + _choice("spec.scope", spec.get("scope"), ("Cluster", "Namespaced"))
+    errors += [
+        required(f"spec.versions[{index}].schema.openAPIV3Schema")
+        for index, version in enumerate(versions)
+        if not (version.get("schema") or {}).get("openAPIV3Schema") and not _has_document(version)
+    ]
+    errors += _versions(versions, shared)
+    errors += _names(names)
+    if versions:
+        errors += _shared_parts(versions, shared)
+    return errors + _conversion(spec.get("conversion") or {})
+
+
+def _has_document(version: Object) -> bool:
+    """An empty schema is one, too."""
+    return isinstance((version.get("schema") or {}).get("openAPIV3Schema"), dict)
+
+
+def _shared(versions: list[Object]) -> frozenset[str]:
+    """The parts that all versions have alike."""
+    return frozenset(
+        part
+        for part in ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+        if all(version.get(part) == versions[0].get(part) for version in versions)
+    )
+
+
+def _shared_parts(versions: list[Object], shared: frozenset[str]) -> Errors:
+    first = versions[0]
     errors: Errors = []
-    name = obj["metadata"].get("name") or ""
-    if name != f"{plural}.{group}":
-        errors.append(wrong("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    errors += _validate_group(group)
-    errors += _validate_scope(spec.get("scope") or "")
-    errors += _validate_versions(spec.get("versions"))
-    errors += _validate_names(names)
-    return errors + _validate_schemas(spec.get("versions") or [])
+    if "schema" in shared:
+        errors += _document(first, "spec.validation", has_status=any(map(_has_status, versions)))
+    if "subresources" in shared:
+        errors += _subresources(first.get("subresources"), "spec.subresources")
+    if "additionalPrinterColumns" in shared:
+        errors += _columns(first, "spec")
+    if "selectableFields" in shared:
+        errors += _selectable(first, "spec")
+    return errors
 
 
-def _validate_group(group: str) -> Errors:
+def _has_status(version: Object) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _document(version: Object, at: str, *, has_status: bool) -> Errors:
+    document = (version.get("schema") or {}).get("openAPIV3Schema")
+    return [] if document is None else validate_document(document, f"{at}.openAPIV3Schema", has_status=has_status)
+
+
+def _group(group: str) -> Errors:
     if not group:
         return [required("spec.group")]
-    errors = [wrong("spec.group", group, problem) for problem in dns_subdomain(group)]
-    if not errors and "." not in group:
-        errors.append(wrong("spec.group", group, "should be a domain with at least one dot"))
+    problems = dns_subdomain(group)
+    if problems:
+        return [wrong("spec.group", group, ",".join(problems))]
+    return [] if "." in group else [wrong("spec.group", group, "should be a domain with at least one dot")]
+
+
+def _choice(at: str, value: Any, choices: tuple[str, ...]) -> Errors:
+    if not value:
+        return [required(at)]
+    return [unsupported(at, value, choices)] if value not in choices else []
+
+
+def _approval(metadata: Object, group: str) -> Errors:
+    """Groups of the project itself need its word."""
+    if not (group in ("k8s.io", "kubernetes.io") or group.endswith((".k8s.io", ".kubernetes.io"))):
+        return []
+    value = (metadata.get("annotations") or {}).get(_APPROVAL) or ""
+    at, see = f"metadata.annotations[{_APPROVAL}]", "https://github.com/kubernetes/enhancements/pull/1111"
+    if not value:
+        return [required(at, f'protected groups must have approval annotation "{_APPROVAL}", see {see}')]
+    if value.startswith("unapproved") or urlsplit(value).netloc:
+        return []
+    text = "protected groups must have approval annotation "
+    return [
+        wrong(at, value, f'{text}"{_APPROVAL}" with either a URL or a reason starting with "unapproved", see {see}')
+    ]
+
+
+# -- versions
+
+
+def _versions(versions: list[Object], shared: frozenset[str]) -> Errors:
+    errors: Errors = []
+    for index, version in enumerate(versions):
+        errors += _version(version, f"spec.versions[{index}]", shared)
+    names = [version.get("name") or "" for version in versions]
+    if len(set(names)) != len(names):
+        errors.append(_versions_error(versions, shared, "must contain unique version names"))
+    if sum(1 for version in versions if version.get("storage")) != 1:
+        text = "must have exactly one version marked as storage version"
+        errors.append(_versions_error(versions, shared, text))
+    if names and names[0]:
+        errors += [wrong("spec.version", names[0], problem) for problem in dns_old_label(names[0])]
     return errors
 
 
-def _validate_scope(scope: str) -> Errors:
-    if not scope:
-        return [required("spec.scope")]
-    choices = ("Cluster", "Namespaced")
-    return [unsupported("spec.scope", scope, choices)] if scope not in choices else []
-
-
-def _validate_versions(versions: Any) -> Errors:
-    errors: Errors = []
-    seen: set[str] = set()
-    unique = True
-    for index, version in enumerate(versions or ()):
-        name = version.get("name") or ""
-        unique = unique and name not in seen
-        seen.add(name)
-        errors += [wrong(f"spec.versions[{index}].name", name, problem) for problem in dns_old_label(name)]
-    if not unique:
-        errors.append(wrong("spec.versions", versions, "must contain unique version names"))
-    if sum(1 for version in versions or () if version.get("storage")) != 1:
-        errors.append(
-            wrong("spec.versions", versions or None, "must have exactly one version marked as storage version")
-        )
+def _version(version: Object, at: str, shared: frozenset[str]) -> Errors:
+    name = version.get("name") or ""
+    problems = dns_old_label(name)
+    errors = [wrong(f"{at}.name", name, ",".join(problems))] if problems else []
+    errors += _deprecation(version, at)
+    if "schema" not in shared:
+        errors += _document(version, f"{at}.schema", has_status=_has_status(version))
+    if "subresources" not in shared:
+        errors += _subresources(version.get("subresources"), f"{at}.subresources")
+    if "additionalPrinterColumns" not in shared:
+        errors += _columns(version, at)
+    if "selectableFields" not in shared:
+        errors += _selectable(version, at)
     return errors
 
 
-def _validate_names(names: Object) -> Errors:
+def _deprecation(version: Object, at: str) -> Errors:
+    warning, place = version.get("deprecationWarning"), f"{at}.deprecationWarning"
+    if warning is None:
+        return []
     errors: Errors = []
-    for name, fold in (("plural", False), ("singular", False), ("kind", True), ("listKind", True)):
+    if not version.get("deprecated"):
+        errors.append(wrong(place, warning, "can only be set for deprecated versions"))
+    if len(warning) > _LONGEST_WARNING:
+        errors.append(wrong(place, warning, f"must be <= {_LONGEST_WARNING} characters long"))
+    if not warning:
+        errors.append(wrong(place, warning, "must not be an empty string"))
+    return errors
+
+
+def _versions_error(versions: list[Object], shared: frozenset[str], text: str) -> FieldError:
+    """The server shows its internal structs."""
+    shown = [
+        {
+            "Name": version.get("name") or "",
+            "Served": bool(version.get("served")),
+            "Storage": bool(version.get("storage")),
+            "Deprecated": bool(version.get("deprecated")),
+            "DeprecationWarning": version.get("deprecationWarning"),
+            "Schema": None if "schema" in shared else version.get("schema"),
+            "Subresources": None if "subresources" in shared else version.get("subresources"),
+            "AdditionalPrinterColumns": None,
+            "SelectableFields": None,
+        }
+        for version in versions
+    ]
+    value = json.dumps(shown, separators=(",", ":"))
+    return FieldError("Invalid", "spec.versions", f"Invalid value: {value}: {text}")
+
+
+# -- names
+
+
+def _names(names: Object) -> Errors:
+    fields = ("plural", "singular", "kind", "listKind")
+    errors = [required(f"spec.names.{name}") for name in fields if not names.get(name)]
+    for name in fields:
         value = names.get(name) or ""
-        if not value:
-            errors.append(required(f"spec.names.{name}"))
-            continue
-        text = value.lower() if fold else value
-        errors += [wrong(f"spec.names.{name}", value, _mixed(problem, fold)) for problem in dns_old_label(text)]
+        folds = name in ("kind", "listKind")
+        problems = dns_old_label(value.lower() if folds else value) if value else []
+        if problems:
+            text = ",".join(problems)
+            text = f"may have mixed case, but should otherwise match: {text}" if folds else text
+            errors.append(wrong(f"spec.names.{name}", value, text))
     for index, short in enumerate(names.get("shortNames") or ()):
         errors += [wrong(f"spec.names.shortNames[{index}]", short, problem) for problem in dns_old_label(short)]
-    for index, category in enumerate(names.get("categories") or ()):
-        errors += [wrong(f"spec.names.categories[{index}]", category, problem) for problem in dns_old_label(category)]
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         errors.append(wrong("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
+    for index, category in enumerate(names.get("categories") or ()):
+        errors += [wrong(f"spec.names.categories[{index}]", category, problem) for problem in dns_old_label(category)]
     return errors
 
 
-def _mixed(problem: str, fold: bool) -> str:
-    return f"may have mixed case, but should otherwise match: {problem}" if fold else problem
+# -- subresources, columns, selectable fields
 
 
-# -- schemas
-
-
-def _validate_schemas(versions: list[Object]) -> Errors:
-    documents = [(version.get("schema") or {}).get("openAPIV3Schema") for version in versions]
-    shared = all(document == documents[0] for document in documents)
-    errors: Errors = []
-    for index, document in enumerate(documents[:1] if shared else documents):
-        at = _SCHEMA if shared else f"spec.versions[{index}].schema.openAPIV3Schema"
-        if document is None:
-            errors += [
-                required(f"spec.versions[{i}].schema.openAPIV3Schema", "schemas are required")
-                for i in range(len(documents))
-            ]
-            continue
-        if document.get("type") != "object":
-            text = "must be object" if document.get("type") else "must not be empty at the root"
-            kind = wrong(f"{at}.type", document["type"], text) if document.get("type") else required(f"{at}.type", text)
-            errors.append(kind)
-        errors += _validate_node(document, at, root=True)
-    return errors
-
-
-def _validate_node(document: Object, at: str, *, root: bool = False) -> Errors:
-    errors: Errors = []
-    kind = document.get("type")
-    free = document.get("x-kubernetes-preserve-unknown-fields") or document.get("x-kubernetes-int-or-string")
-    if kind is None and not free and not root:
-        errors.append(required(f"{at}.type", "must not be empty for specified object fields"))
-    elif kind is not None and kind not in _TYPES:
-        errors.append(unsupported(f"{at}.type", kind, _TYPES))
-    if document.get("properties") and document.get("additionalProperties"):
-        text = "additionalProperties and properties are mutual exclusive"
-        errors.append(forbidden(f"{at}.additionalProperties", text))
-    if document.get("uniqueItems"):
-        text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        errors.append(forbidden(f"{at}.uniqueItems", text))
-    if document.get("$ref"):
-        errors.append(forbidden(f"{at}.$ref", "$ref is not supported"))
-    errors += _validate_pattern(document, at)
-    for index, rule in enumerate(document.get("x-kubernetes-validations") or ()):
-        errors += _validate_rule(rule, f"{at}.x-kubernetes-validations[{index}]")
-    if kind == "array":
-        errors += _validate_array(document, at)
-    for name, below in (document.get("properties") or {}).items():
-        errors += _validate_node(below, f"{at}.properties[{name}]")
-    if isinstance(document.get("additionalProperties"), dict):
-        errors += _validate_node(document["additionalProperties"], f"{at}.additionalProperties")
-    for junctor in _JUNCTORS:
-        for index, below in enumerate(document.get(junctor) or ()):
-            errors += _validate_value_rules(below, f"{at}.{junctor}[{index}]")
-    return errors
-
-
-def _validate_rule(rule: Object, at: str) -> Errors:
-    """One rule in CEL; what is not understood is refused, so that no rule is ever passed over."""
-    errors: Errors = []
-    for name in ("rule", "messageExpression"):
-        text = rule.get(name) or ""
-        if name == "rule" and not text.strip():
-            errors.append(required(f"{at}.rule", "rule is not specified"))
-        elif text:
-            problem = expression_problem(text)
-            errors += [wrong(f"{at}.{name}", text, f"compilation failed: {problem}")] if problem else []
-    return errors
-
-
-def _validate_pattern(document: Object, at: str) -> Errors:
-    text = document.get("pattern")
-    if not text:
-        return []
-    try:
-        pattern(text)
-    except ValueError as error:
-        problem = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
-        return [wrong(f"{at}.pattern", text, problem)]
+def _path(path: str, at: str) -> Errors:
+    """A simple JSON path: fields with dots between them."""
+    if not path.startswith("."):
+        return [wrong(at, path, "must be a simple json path starting with .")]
     return []
 
 
-def _validate_array(document: Object, at: str) -> Errors:
-    errors: Errors = []
-    items = document.get("items")
-    if items is None:
-        errors.append(required(f"{at}.items", "must be specified"))
-    elif isinstance(items, list):
-        errors.append(forbidden(f"{at}.items", "items must be a schema object and not an array"))
-    else:
-        errors += _validate_node(items, f"{at}.items")
-    kind = document.get("x-kubernetes-list-type")
-    if kind is not None and kind not in _LIST_TYPES:
-        errors.append(unsupported(f"{at}.x-kubernetes-list-type", kind, _LIST_TYPES))
-    keys: list[str] = document.get("x-kubernetes-list-map-keys") or []
-    if kind == "map" and not keys:
-        errors.append(
-            required(f"{at}.x-kubernetes-list-map-keys", "must not be empty if x-kubernetes-list-type is map")
-        )
-    if keys and kind != "map":
-        text = "must be map if x-kubernetes-list-map-keys is non-empty"
-        errors.append(
-            wrong(f"{at}.x-kubernetes-list-type", kind or "", text)
-            if kind
-            else required(f"{at}.x-kubernetes-list-type", text)
-        )
-    if kind == "map" and isinstance(items, dict):
-        errors += _validate_keys(items, keys, at)
+def _under(path: Any, at: str, roots: tuple[str, ...], text: str) -> Errors:
+    if not path:
+        return [required(at)]
+    errors = _path(path, at)
+    if not errors and not path.startswith(roots):
+        errors.append(wrong(at, path, text))
     return errors
 
 
-def _validate_keys(items: Object, keys: list[str], at: str) -> Errors:
-    errors: Errors = []
-    properties: Object = items.get("properties") or {}
-    for index, key in enumerate(keys):
-        place = f"{at}.x-kubernetes-list-map-keys[{index}]"
-        if key not in properties:
-            errors.append(wrong(place, key, "entries must all be names of item properties"))
-        elif key not in (items.get("required") or ()) and "default" not in properties[key]:
-            text = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-            errors.append(required(f"{at}.items.properties[{key}].default", text))
+def _subresources(given: Any, at: str) -> Errors:
+    scale = (given or {}).get("scale")
+    if scale is None:
+        return []
+    at += ".scale"
+    errors = _under(
+        scale.get("specReplicasPath"), f"{at}.specReplicasPath", (".spec.",), "should be a json path under .spec"
+    )
+    errors += _under(
+        scale.get("statusReplicasPath"),
+        f"{at}.statusReplicasPath",
+        (".status.",),
+        "should be a json path under .status",
+    )
+    if scale.get("labelSelectorPath"):
+        text = "should be a json path under either .spec or .status"
+        errors += _under(scale["labelSelectorPath"], f"{at}.labelSelectorPath", (".spec.", ".status."), text)
     return errors
 
 
-_STRUCTURAL_ONLY = (
-    "description",
-    "type",
-    "default",
-    "title",
-    "additionalProperties",
-    "nullable",
-    "x-kubernetes-list-type",
-)
-
-
-def _validate_value_rules(document: Object, at: str) -> Errors:
-    """What stands under allOf, anyOf, oneOf and not describes no structure."""
+def _columns(version: Object, at: str) -> Errors:
     errors: Errors = []
-    for name in _STRUCTURAL_ONLY:
-        if document.get(name) is None or (name == "type" and document["type"] in ("integer", "string")):
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        errors += _column(column, f"{at}.additionalPrinterColumns[{index}]")
+    return errors
+
+
+def _column(column: Object, at: str) -> Errors:
+    errors = [] if column.get("name") else [required(f"{at}.name")]
+    kind, form, path = column.get("type"), column.get("format"), column.get("jsonPath")
+    listed = f"must be one of {','.join(_COLUMN_TYPES)}"
+    if not kind:
+        errors.append(required(f"{at}.type", listed))
+    elif kind not in _COLUMN_TYPES:
+        errors.append(wrong(f"{at}.type", kind, listed))
+    if form and form not in _COLUMN_FORMATS:
+        errors.append(wrong(f"{at}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"))
+    return errors + (_path(path, f"{at}.JSONPath") if path else [required(f"{at}.JSONPath")])
+
+
+def _selectable(version: Object, at: str) -> Errors:
+    document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    errors: Errors = []
+    seen: set[str] = set()
+    for index, field in enumerate(version.get("selectableFields") or ()):
+        path, place = field.get("jsonPath") or "", f"{at}.selectableFields[{index}].jsonPath"
+        if not path:
+            errors.append(required(place))
             continue
-        how = "undefined" if name == "additionalProperties" else "empty"
-        errors.append(forbidden(f"{at}.{name}", f"must be {how} to be structural"))
-    for name, below in (document.get("properties") or {}).items():
-        errors += _validate_value_rules(below, f"{at}.properties[{name}]")
+        errors += _selected(path, document, place)
+        if path in seen:
+            errors.append(FieldError("Duplicate", place, f'Duplicate value: "{path}"'))
+        seen.add(path)
     return errors
 
 
-# -- updates
+def _selected(path: str, document: Object, at: str) -> Errors:
+    """What can be selected by is a scalar that the schema has."""
+    if not path.startswith("."):
+        return [wrong(at, path, f"is an invalid path: expected [ or . but got: {path.split('.')[0]}")]
+    node: Any = document
+    for name in path[1:].split("."):
+        node = (node.get("properties") or {}).get(name) if isinstance(node, dict) else None
+    if node is None or path.startswith(".metadata"):
+        return [wrong(at, path, "is an invalid path: does not refer to a valid field")]
+    if node.get("type") not in _SELECTABLE:
+        text = "must point to a field of type string, boolean or integer. "
+        return [wrong(at, path, f"{text}Enum string fields and strings with formats are allowed.")]
+    return []
+
+
+# -- conversion
+
+_MISPLACED = "should not be set when strategy is not set to Webhook"
+
+
+def _conversion(conversion: Object) -> Errors:
+    strategy, webhook = conversion.get("strategy"), conversion.get("webhook") or {}
+    config, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    errors = _choice("spec.conversion.strategy", strategy, ("None", "Webhook"))
+    client, reviews = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
+    if strategy != "Webhook":
+        errors += [forbidden(client, _MISPLACED)] if config is not None else []
+        return errors + ([forbidden(reviews, _MISPLACED)] if versions else [])
+    errors += _client(config, client)
+    if not versions:
+        errors.append(required(reviews))
+    elif not {"v1", "v1beta1"} & set(versions):
+        errors.append(wrong(reviews, versions, "must include at least one of v1, v1beta1"))
+    return errors
+
+
+def _client(config: Any, at: str) -> Errors:
+    if config is None:
+        return [required(at, "required when strategy is set to Webhook")]
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        return [required(at, "exactly one of url or service is required")]
+    if url is not None:
+        scheme = urlsplit(url).scheme
+        text = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
+        return [] if scheme == "https" else [wrong(f"{at}.url", scheme, text)]
+    errors = [required(f"{at}.service.{name}") for name in ("name", "namespace") if not service.get(name)]
+    path = service.get("path")
+    return errors + (_service_path(path, f"{at}.service.path") if path else [])
+
+
+def _service_path(path: str, at: str) -> Errors:
+    errors = [] if path.startswith("/") else [wrong(at, path, "must start with a '/'")]
+    steps = path.removeprefix("/").removesuffix("/").split("/") if path != "/" else []
+    for index, step in enumerate(steps):
+        if not step:
+            errors.append(wrong(at, path, f"segment[{index}] may not be empty"))
+            continue
+        errors += [wrong(at, path, f"segment[{index}]: {problem}") for problem in dns_subdomain(step)]
+    return errors
+
+
+# -- what is stored, and updates
+
+
+def _stored_versions(stored: list[str] | None, versions: list[Object]) -> Errors:
+    if not stored:
+        return [wrong("status.storedVersions", stored, "must have at least one stored version")]
+    errors: Errors = []
+    left = {name: index for index, name in enumerate(stored)}
+    for version in versions:
+        name = version.get("name") or ""
+        if left.pop(name, None) is None and version.get("storage"):
+            errors.append(wrong("status.storedVersions", stored, f"must have the storage version {name}"))
+    for gone, index in left.items():
+        text = (
+            f"missing from spec.versions; {gone} was previously a storage version, and must remain in "
+            f"spec.versions until a storage migration ensures no data remains persisted in {gone} and removes "
+            f"{gone} from status.storedVersions"
+        )
+        errors.append(wrong(f"status.storedVersions[{index}]", gone, text))
+    return errors
 
 
 def validate_definition_update(new: Object, old: Object) -> Errors:
-    errors: Errors = []
+    """A changed definition."""
+    errors = validate_definition_spec(new)
     established = any(
         condition.get("type") == "Established" and condition.get("status") == "True"
         for condition in (old.get("status") or {}).get("conditions") or ()
@@ -249,13 +391,8 @@ def validate_definition_update(new: Object, old: Object) -> Errors:
         errors += immutable(spec["names"].get("kind"), stored["names"].get("kind"), "spec.names.kind")
     errors += immutable(spec.get("group"), stored.get("group"), "spec.group")
     errors += immutable(spec["names"].get("plural"), stored["names"].get("plural"), "spec.names.plural")
-    names = [version.get("name") for version in spec.get("versions") or ()]
-    for index, version in enumerate((old.get("status") or {}).get("storedVersions") or ()):
-        if version not in names:
-            text = (
-                f"missing from spec.versions; {version} was previously a storage version, and must remain in "
-                f"spec.versions until a storage migration ensures no data remains persisted in {version} and removes "
-                f"{version} from status.storedVersions"
-            )
-            errors.append(wrong(f"status.storedVersions[{index}]", version, text))
-    return errors
+    versions: list[str] = list((old.get("status") or {}).get("storedVersions") or ())
+    storage = next((version.get("name") for version in spec.get("versions") or () if version.get("storage")), None)
+    if storage and storage not in versions:
+        versions.append(storage)
+    return errors + _stored_versions(versions, spec.get("versions") or [])

@@ -84,7 +84,15 @@ _UPDATE: dict[Kind, Callable[[Object, Object], Errors]] = {
 }
 _RULES_FIRST = frozenset({("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "DaemonSet")})
 """Kinds whose unchangeable fields are looked at last."""
-_ONLY_UPDATE_RULES = frozenset({("", "PersistentVolumeClaim"), ("", "Pod"), ("batch", "Job"), ("", "Event")})
+_ONLY_UPDATE_RULES = frozenset(
+    {
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("", "PersistentVolumeClaim"),
+        ("", "Pod"),
+        ("batch", "Job"),
+        ("", "Event"),
+    }
+)
 
 
 def validate_create(group: str, kind: str, obj: Object, *, namespaced: bool) -> Errors:
