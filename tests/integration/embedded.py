@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ METAS, MANIFESTS = f"modulereleasemetas.{GROUP}", f"manifests.{GROUP}"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 QUICK = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
 _LAX = Write(validation="Ignore")
+_EXEC = "client.authentication.k8s.io/v1"
 
 
 def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 20.0) -> None:
@@ -183,10 +185,35 @@ class Embedded:
         path.write_text(yaml.safe_dump(document))
         return path
 
+    def kubeconfig_with_plugin(self, tokens: Path) -> Path:
+        """The user is whoever the last word of a file of tokens is, as a plugin finds it; its calls are noted."""
+        program = self._folder / "plugin.py"
+        program.write_text(
+            "import json, pathlib\n"
+            f"file = pathlib.Path({str(tokens)!r})\n"
+            "token = file.read_text().split()[-1]\n"
+            "file.with_suffix('.calls').open('a').write(token + '\\n')\n"
+            f"print(json.dumps({{'apiVersion': {_EXEC!r}, 'kind': 'ExecCredential', 'status': {{'token': token}}}}))\n"
+        )
+        plan = {"apiVersion": _EXEC, "command": sys.executable, "args": [str(program)], "interactiveMode": "Never"}
+        document = yaml.safe_load(self.kubeconfig.read_text())
+        for user in document["users"]:
+            user["user"] = {"exec": plan}
+        path = self._folder / "with-plugin"
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+    def admin_token(self) -> str:
+        document = yaml.safe_load(self.kubeconfig.read_text())
+        context = next(item["context"] for item in document["contexts"] if item["name"] == self.name)
+        return str(next(item["user"]["token"] for item in document["users"] if item["name"] == context["user"]))
+
     @contextlib.contextmanager
-    def session(self, *, viewer: bool = False, wait: bool = True, timing: Timing = QUICK) -> Iterator[CatalogSession]:
+    def session(
+        self, *, viewer: bool = False, wait: bool = True, timing: Timing = QUICK, kubeconfig: Path | None = None
+    ) -> Iterator[CatalogSession]:
         """A session of the admin, or of the viewer; complete when it begins, unless nothing is waited for."""
-        path = self.kubeconfig_of_viewer() if viewer else self.kubeconfig
+        path = kubeconfig or (self.kubeconfig_of_viewer() if viewer else self.kubeconfig)
         session = open_session(SessionOptions(str(path), self.name), timing)
         session.start(lambda: None)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,6 +201,52 @@ def test_a_token_that_stops_being_valid_and_comes_back(cluster: Embedded) -> Non
         cluster.fault("restore-token", token=VIEWER)
         all_live(session)
         is_right(session)
+
+
+def test_a_plugin_is_asked_again_when_its_token_is_refused(cluster: Embedded, tmp_path: Path) -> None:
+    """Nobody notices but the plugin: what was revoked is replaced by what it gives next."""
+    cluster.grant("test-all", *EVERYTHING)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(VIEWER)
+    with cluster.session(kubeconfig=cluster.kubeconfig_with_plugin(tokens)) as session:
+        all_live(session)
+        tokens.write_text(f"{VIEWER} {cluster.admin_token()}")
+        cluster.fault("revoke-token", token=VIEWER)
+        cluster.fault("end-watches")
+        cluster.put(resource("alpha", "Warning"))
+        eventually(lambda: row(session, "alpha").state == "Warning", "the change is seen")
+        all_live(session)
+        calls = tokens.with_suffix(".calls").read_text().split()
+        assert set(calls) == {VIEWER, cluster.admin_token()}
+        assert len(calls) < 8, "one call serves all watches, not one each"
+
+
+def test_a_plugin_that_only_has_a_refused_token_is_said_and_comes_back(cluster: Embedded, tmp_path: Path) -> None:
+    cluster.grant("test-all", *EVERYTHING)
+    tokens = tmp_path / "tokens"
+    tokens.write_text(VIEWER)
+    with cluster.session(kubeconfig=cluster.kubeconfig_with_plugin(tokens)) as session:
+        cluster.fault("revoke-token", token=VIEWER)
+        cluster.fault("end-watches")
+        reaches(session, KYMAS, FeedState.STALE)
+        eventually(lambda: "does not accept the credentials" in feed(session, KYMAS).message, "it is said")
+        is_right(session)
+        cluster.fault("restore-token", token=VIEWER)
+        all_live(session)
+        is_right(session)
+
+
+def test_a_server_that_says_when_to_come_back_is_not_asked_before(cluster: Embedded) -> None:
+    waits: list[float] = []
+    cluster.fault("throttle", resource=TEMPLATES, seconds=77)
+    with cluster.session(
+        wait=False, timing=Timing(wait=lambda event, seconds: _noted(waits, event, seconds))
+    ) as session:
+        reaches(session, TEMPLATES, FeedState.FAILED)
+        eventually(lambda: len(waits) >= 3, "it is asked again")
+        assert min(waits) >= 77
+        cluster.clear()
+        all_live(session)
 
 
 def test_a_token_that_is_not_valid_at_the_start(cluster: Embedded) -> None:
