@@ -1,0 +1,213 @@
+"""`kymatui audit`, `kymatui audit rules`, `kymatui audit explain ID`: findings about a cluster that is only read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import ConfigurationError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.audits.auditing import Report
+    from kymatui.domain.audits.findings import Finding, Rule
+    from kymatui.domain.audits.ignoring import Ignore
+
+FORMATS = ("table", "json", "yaml", "md", "sarif", "html", "junit")
+_SEVERITIES = ("error", "warning", "info")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument(
+        "what", nargs="?", choices=("rules", "explain"), help="rules: list what is looked for; explain: one rule"
+    )
+    parser.add_argument("rule", nargs="?", metavar="ID", help="for explain: the rule")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument(
+        "--ignore", metavar="FILE", help="findings that somebody answers for, each with a reason and an end"
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="count only what an earlier audit did not find")
+    parser.add_argument("--save-baseline", metavar="FILE", help="keep what is found now, for a later --baseline")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*_SEVERITIES, "never"),
+        default="warning",
+        help="the least severity that makes the exit status 2 (default: warning)",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.what == "rules":
+        return _list_rules(args.output)
+    if args.what == "explain":
+        return _explain(args.rule, args.output)
+    ignores = _ignores(args.ignore)
+    known = _baseline(args.baseline)
+    report = _audited(args, ignores)
+    if args.save_baseline:
+        _save(Path(args.save_baseline), report)
+    new = replace(report, findings=tuple(item for item in report.findings if item.fingerprint not in known))
+    say(_text(new, args.output))
+    return RefusedError.exit_code if _fails(new, args.fail_on) else 0
+
+
+def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
+    """Opens the cluster with the gate shut, whatever else was said."""
+    from kymatui.cli.connecting import connected, wanted
+    from kymatui.domain.audits.auditing import audit
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    options, settings = wanted(args)
+    session = connected(replace(options, read_only=True), settings)
+    changed = threading.Event()
+    try:
+        session.start(changed.set)
+        session.wait_complete(args.timeout)
+        session.require_kyma()
+        return audit(session.snapshot(), time.time(), None, ignores)
+    finally:
+        session.close()
+
+
+def _fails(report: Report, threshold: str) -> bool:
+    from kymatui.domain.problems import Severity
+
+    return threshold != "never" and report.at_least(Severity(threshold))
+
+
+# files
+
+
+def _ignores(path: str | None) -> tuple[Ignore, ...]:
+    from kymatui.domain.audits.ignoring import read_ignores
+
+    if path is None:
+        return ()
+    import yaml
+
+    try:
+        found = yaml.safe_load(_content(path))
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    return read_ignores(found, path)
+
+
+def _baseline(path: str | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    try:
+        found = json.loads(_content(path))
+        return frozenset(str(item["fingerprint"]) for item in found["findings"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigurationError(
+            f"{path} is no baseline", hint="`kymatui audit --save-baseline FILE` makes one"
+        ) from error
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read {path}: {error}") from error
+
+
+def _save(path: Path, report: Report) -> None:
+    from kymatui.cli.audit.documents import as_json
+    from kymatui.wiring.files import keep
+
+    keep(path, json.dumps(as_json(report), indent=2) + "\n")
+
+
+# answers
+
+
+def _text(report: Report, form: str) -> str:
+    from kymatui.cli.audit import documents
+
+    if form in ("json", "yaml"):
+        return document(documents.as_json(report), form)
+    if form == "sarif":
+        return document(documents.as_sarif(report), "json")
+    if form == "junit":
+        return documents.as_junit(report)
+    if form == "html":
+        return documents.as_html(report)
+    return _for_people(report, form)
+
+
+def _for_people(report: Report, form: str) -> str:
+    draw = markdown if form == "md" else table
+    rows = [
+        [item.severity.value, item.rule.id, item.module, _sentence(item), item.actor.value] for item in report.findings
+    ]
+    parts = [draw(("SEVERITY", "RULE", "MODULE", "FINDING", "WHO ACTS"), rows)] if rows else []
+    return "\n\n".join([*parts, summary(report)])
+
+
+def _sentence(item: Finding) -> str:
+    """The message, with the object where it does not say which one it is about."""
+    named = not item.object or item.object in item.message or item.object.rpartition("/")[2] in item.message
+    return item.message if named else f"{item.object}: {item.message}"
+
+
+def summary(report: Report) -> str:
+    """How much was found, in one line."""
+    from kymatui.domain.problems import Severity
+
+    counts = ", ".join(f"{report.count(severity)} {severity.value}" for severity in Severity)
+    ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
+    return f"{report.cluster}: {counts}{ignored}"
+
+
+def _list_rules(form: str) -> int:
+    from kymatui.domain.audits.auditing import RULES
+
+    if form in ("json", "yaml"):
+        say(document({"rules": [_rule_json(rule) for rule in RULES]}, form))
+        return 0
+    if form not in ("table", "md"):
+        raise UsageError(f"rules are not listed as {form}", hint="as table, md, json or yaml")
+    draw = markdown if form == "md" else table
+    say(draw(("RULE", "SEVERITY", "LOOKS FOR"), [[rule.id, rule.severity.value, rule.title] for rule in RULES]))
+    return 0
+
+
+def _explain(identifier: str | None, form: str) -> int:
+    from difflib import get_close_matches
+
+    from kymatui.domain.audits.auditing import RULES, rule_of
+
+    if not identifier:
+        raise UsageError("explain needs a rule", hint="`kymatui audit rules` lists them")
+    rule = rule_of(identifier)
+    if rule is None:
+        near = get_close_matches(identifier, [rule.id for rule in RULES], n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "`kymatui audit rules` lists them"
+        raise UsageError(f"there is no rule {identifier!r}", hint=hint)
+    if form in ("json", "yaml"):
+        say(document(_rule_json(rule), form))
+    else:
+        say(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
+    return 0
+
+
+def _rule_json(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "severity": rule.severity.value,
+        "title": rule.title,
+        "why": rule.why,
+        "remedy": rule.remedy,
+    }

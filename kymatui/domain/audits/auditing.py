@@ -1,0 +1,79 @@
+"""All rules over one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.audits import images, kymas, leftovers, states, templates, versions
+from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_rank
+from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
+from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.problems import Severity
+from kymatui.domain.snapshots import Snapshot
+
+CHECKS: tuple[Check, ...] = (
+    states.check,
+    leftovers.check,
+    versions.check,
+    templates.check,
+    images.check,
+    kymas.check,
+)
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (
+            *states.RULES,
+            *leftovers.RULES,
+            *versions.RULES,
+            *templates.RULES,
+            *images.RULES,
+            *kymas.RULES,
+            EXPIRED,
+        ),
+        key=lambda rule: rule.id,
+    )
+)
+
+
+def rule_of(identifier: str) -> Rule | None:
+    """The rule with an id."""
+    return next((rule for rule in RULES if rule.id == identifier), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an audit found, the worst first; `ignored` are those that somebody answers for, with their entry."""
+
+    cluster: str
+    kyma: str
+    taken_at: float
+    findings: tuple[Finding, ...]
+    ignored: tuple[tuple[Finding, Ignore], ...] = ()
+
+    def count(self, severity: Severity) -> int:
+        """How many findings there are of one severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def at_least(self, severity: Severity) -> bool:
+        """Whether anything as bad as this was found."""
+        return any(severity_rank(finding.severity) <= severity_rank(severity) for finding in self.findings)
+
+
+def audit(snapshot: Snapshot, now: float, settings: Settings | None = None, ignores: Sequence[Ignore] = ()) -> Report:
+    """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count."""
+    seen = catalog(snapshot, now, settings)
+    case = Case(snapshot, seen, now)
+    found = sorted(
+        dict.fromkeys(finding for check in CHECKS for finding in check(case)),
+        key=lambda finding: (severity_rank(finding.severity), finding.rule.id, finding.module, finding.object),
+    )
+    judged = [(finding, ignored_by(finding, ignores, now)) for finding in found]
+    left = [finding for finding, entry in judged if entry is None]
+    return Report(
+        cluster=snapshot.cluster,
+        kyma=f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else "",
+        taken_at=now,
+        findings=(*left, *expired(ignores, now)),
+        ignored=tuple((finding, entry) for finding, entry in judged if entry is not None),
+    )

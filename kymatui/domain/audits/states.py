@@ -1,0 +1,118 @@
+"""States: modules that are not well, or that have not come on for a long time, and whom they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kymatui.domain.audits.findings import Case, Finding, Rule
+from kymatui.domain.conditions import read_conditions
+from kymatui.domain.drift import DriftKind
+from kymatui.domain.objects import read_meta, read_ref
+from kymatui.domain.presence import Presence
+from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.rows import Row
+from kymatui.domain.states import State
+
+PATIENCE = 900.0
+"""Seconds for which a module may be on its way before that is a finding."""
+
+ERROR = Rule(
+    "state.error",
+    "a module is in error",
+    Severity.ERROR,
+    "What the module is for does not work.",
+    "Read the reason; it says who has to act.",
+)
+WARNING = Rule(
+    "state.warning",
+    "a module warns",
+    Severity.WARNING,
+    "The module needs something that only a person can give it.",
+    "Read the reason; it says what is missing.",
+)
+DELETING = Rule(
+    "state.deleting",
+    "a deletion does not come to its end",
+    Severity.WARNING,
+    "Something holds the module's resource; until it lets go, the module stays half there.",
+    "Look at the finalizers and at what is left of the module's resources, and remove those.",
+)
+PROCESSING = Rule(
+    "state.processing",
+    "a module has been on its way for a long time",
+    Severity.WARNING,
+    "An installation or an upgrade that does not end may have left parts of two versions side by side.",
+    "Look at the manager's pods and events.",
+)
+DISAGREE = Rule(
+    "state.disagree",
+    "Kyma, Manifest and the module's resource say different things",
+    Severity.INFO,
+    "Whoever looks at one of them only is misled.",
+    "Nothing, if it passes; else find out who does not look any more.",
+)
+ZERO = Rule(
+    "manager.zero",
+    "a manager is scaled to zero",
+    Severity.WARNING,
+    "Nothing acts on the module's resources.",
+    "Scale it up, or take the module away.",
+)
+_TOLD_ELSEWHERE = (Presence.ORPHAN, Presence.CONFLICT)
+RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    resources = {read_ref(raw): raw for objects in case.snapshot.module_resources.values() for raw in objects}
+    for row in case.catalog.rows:
+        since = _since(row, resources)
+        rule = _rule(row, since, case.now)
+        if rule is not None:
+            yield Finding(
+                rule,
+                row.reason.text,
+                row.name,
+                str(row.checked[0].resource) if row.checked else "",
+                row.state_source.value,
+                row.state.value,
+                since,
+                row.actor,
+            )
+        yield from _besides(row)
+
+
+def _rule(row: Row, since: float | None, now: float) -> Rule | None:
+    waiting = since is not None and now - since > PATIENCE
+    if row.presence is Presence.DELETING:
+        return DELETING if waiting else None
+    if row.state is State.PROCESSING:
+        return PROCESSING if waiting else None
+    if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.CHANNEL_SKEW:
+        return ERROR if row.state is State.ERROR and row.presence not in _TOLD_ELSEWHERE else None
+    return {State.ERROR: ERROR, State.WARNING: WARNING}.get(row.state)
+
+
+def _besides(row: Row) -> Iterator[Finding]:
+    if row.managed and row.reports.disagree:
+        said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
+        words = ", ".join(f"{who} says {word}" for who, word in said.items() if word)
+        yield Finding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
+    if row.readiness is not None and row.readiness.scaled_to_zero:
+        words = f"{row.manager} has no replicas"
+        yield Finding(ZERO, words, row.name, str(row.manager or ""), "spec.replicas", "0", actor=Actor.YOU)
+
+
+def _since(row: Row, resources: Mapping[ObjectRef, Mapping[str, Any]]) -> float | None:
+    """Since when its first resource is as it is: its deletion, else the newest change of a condition."""
+    raw = resources.get(row.checked[0].resource) if row.checked else None
+    if raw is None:
+        return None
+    reader = Reader(raw)
+    meta = read_meta(reader)
+    if meta.deleted is not None:
+        return meta.deleted
+    times = [found.since for found in read_conditions(reader.child("status")) if found.since is not None]
+    return max(times, default=meta.created)

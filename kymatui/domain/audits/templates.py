@@ -1,0 +1,133 @@
+"""Templates and their release metas: what breaks a schema or a convention, is deprecated, unsigned, or doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kymatui.domain import releases
+from kymatui.domain import templates as reading
+from kymatui.domain.audits.findings import Case, Finding, Rule
+from kymatui.domain.linting import lint_rules
+from kymatui.domain.objects import Malformed, read_ref
+from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.reading import Reader
+from kymatui.domain.templates import Generation, Template, read_template
+
+MALFORMED = Rule(
+    "template.malformed",
+    "an object of the catalog cannot be read",
+    Severity.ERROR,
+    "The module that it describes is missing from the catalog.",
+    "Mend the object where it comes from.",
+)
+SCHEMA = Rule(
+    "template.schema",
+    "an object of the catalog breaks its schema",
+    Severity.WARNING,
+    "Other tools may read it otherwise, and a newer definition may refuse it.",
+    "Mend the field where the object comes from.",
+)
+NAME = Rule(
+    "template.name",
+    "a template does not have the name that lifecycle-manager looks for",
+    Severity.WARNING,
+    "A managed module that resolves to this version is not installed.",
+    "Name it <module>-<version>.",
+)
+OLD_STYLE = Rule(
+    "template.old-style",
+    "a template is of the old style",
+    Severity.INFO,
+    "Templates that are found by spec.channel are deprecated.",
+    "Describe channels in a ModuleReleaseMeta, and name the template <module>-<version>.",
+)
+UNSIGNED = Rule(
+    "template.unsigned",
+    "a module's descriptor has no signature",
+    Severity.WARNING,
+    "Nobody can tell whether what is installed is what its owner released.",
+    "Sign the component version when it is released.",
+)
+CHECKS_DEPRECATED = Rule(
+    "checks.deprecated",
+    "a template has a customStateCheck",
+    Severity.INFO,
+    "Lifecycle-manager does not evaluate it any more; the state is that of the manager's workload.",
+    "Report the state in the module's own status.",
+)
+CHECKS_INVALID = Rule(
+    "checks.invalid",
+    "a customStateCheck does not mean what it says",
+    Severity.WARNING,
+    "The module is shown in a state that its author did not mean.",
+    "Mend the rule that is named.",
+)
+CHECKS_DIFFER = Rule(
+    "checks.differ",
+    "the two readings of a customStateCheck differ",
+    Severity.WARNING,
+    "Lifecycle-manager evaluates the rules otherwise than they are documented, and the state is not the one meant.",
+    "Give each path of the rules a value in the resource, or take the rule away.",
+)
+RULES = (MALFORMED, SCHEMA, NAME, OLD_STYLE, UNSIGNED, CHECKS_DEPRECATED, CHECKS_INVALID, CHECKS_DIFFER)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for raw in case.snapshot.templates:
+        template = read_template(raw)
+        if isinstance(template, Malformed):
+            yield Finding(MALFORMED, template.reason, "", str(template.ref), actor=Actor.CATALOG)
+        else:
+            yield from _template(template)
+    for raw in case.snapshot.release_metas:
+        meta = releases.read_release_meta(raw)
+        if isinstance(meta, Malformed):
+            yield Finding(MALFORMED, meta.reason, "", str(meta.ref), actor=Actor.CATALOG)
+            continue
+        for flaw in releases.schema_violations(meta):
+            yield Finding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
+    yield from _readings(case)
+
+
+def _template(template: Template) -> Iterator[Finding]:
+    where, module = str(template.ref), template.module
+    for flaw in reading.schema_violations(template):
+        yield Finding(SCHEMA, str(flaw), module, where, flaw.path, actor=Actor.CATALOG)
+    if not template.follows_convention:
+        words = f"it is named {template.meta.name}, and lifecycle-manager looks for {template.conventional_name}"
+        yield Finding(NAME, words, module, where, "metadata.name", template.meta.name, actor=Actor.CATALOG)
+    if template.generation is Generation.OLD:
+        words = f"it is found by its channel {template.channel}" if template.channel else "it says no version"
+        yield Finding(OLD_STYLE, words, module, where, "spec.channel", template.channel, actor=Actor.CATALOG)
+    if _is_unsigned(template):
+        words = f"the descriptor of {template.component} {template.component_version} has no signature".rstrip()
+        yield Finding(UNSIGNED, words, module, where, "spec.descriptor.signatures", actor=Actor.CATALOG)
+    yield from _rules(template)
+
+
+def _rules(template: Template) -> Iterator[Finding]:
+    if template.rules:
+        words = f"{len(template.rules)} rules"
+        yield Finding(
+            CHECKS_DEPRECATED, words, template.module, str(template.ref), "spec.customStateCheck", actor=Actor.CATALOG
+        )
+    for doubt in lint_rules(template.rules):
+        if not doubt.harmless:
+            place = f"[{doubt.index}]" if doubt.index is not None else ""
+            path = f"spec.customStateCheck{place}"
+            where = str(template.ref)
+            yield Finding(CHECKS_INVALID, str(doubt), template.module, where, path, doubt.subject, actor=Actor.CATALOG)
+
+
+def _is_unsigned(template: Template) -> bool:
+    """Only where the descriptor is there to be looked at; templates of the new style do not carry it."""
+    descriptor = Reader(template.raw).child("spec").child("descriptor")
+    return bool(template.component) and not descriptor.children("signatures")
+
+
+def _readings(case: Case) -> Iterator[Finding]:
+    for row in case.catalog.rows:
+        for item in row.checked:
+            if item.differs:
+                words = f"lifecycle-manager comes to {item.klm.state}, its documentation to {item.strict.state}"
+                yield Finding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)

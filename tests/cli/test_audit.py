@@ -1,0 +1,137 @@
+"""`kymatui audit` on the sample world: the same findings in every form, and never a write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from kymatui.cli.main import main
+from kymatui.sandbox.process import start_sandbox
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with start_sandbox(clusters=("kcp",), settled=True) as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture(autouse=True)
+def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["audit", *words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def findings(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run(capsys, "-o", "json", *words)[1])["findings"]
+    return found
+
+
+def test_the_situations_of_the_world_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = {(item["rule"], item["module"]) for item in findings(capsys) if item["severity"] != "info"}
+    assert pairs == {
+        ("state.error", "eventing"),
+        ("state.warning", "btp-operator"),
+        ("checks.differ", "cluster-ip"),
+        ("drift.ahead", "application-connector"),
+        ("drift.behind", "docker-registry"),
+        ("drift.behind", "keda"),
+        ("drift.held-back", "telemetry"),
+        ("module.orphan", "cap-operator"),
+        ("template.unsigned", "application-connector"),
+        ("template.unsigned", "cluster-ip"),
+    }
+
+
+@pytest.mark.parametrize(("threshold", "status"), [("error", 2), ("warning", 2), ("info", 2), ("never", 0)])
+def test_the_exit_status_follows_the_worst_finding(
+    threshold: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "--fail-on", threshold)[0] == status
+
+
+def test_the_table_ends_with_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys)
+    lines = out.splitlines()
+    assert (status, err) == (2, "")
+    assert lines[0].split()[:4] == ["SEVERITY", "RULE", "MODULE", "FINDING"]
+    assert lines[1].startswith("error ")
+    assert lines[-1].startswith("kcp: 1 error, ")
+
+
+def test_every_form_has_every_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    count = len(findings(capsys))
+    sarif = json.loads(run(capsys, "-o", "sarif")[1])
+    (one,) = sarif["runs"]
+    assert (sarif["version"], len(one["results"])) == ("2.1.0", count)
+    rules = one["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in one["results"])
+    suite = ElementTree.fromstring(run(capsys, "-o", "junit")[1])
+    failures = [failure.text or "" for failure in suite.iter("failure")]
+    assert sum(len(text.splitlines()) for text in failures) == count
+    assert suite.get("failures") == str(len(failures))
+    page = run(capsys, "-o", "html")[1]
+    assert page.count("<tr>") == count + 1
+    HTMLParser().feed(page)
+    assert len(yaml.safe_load(run(capsys, "-o", "yaml")[1])["findings"]) == count
+    assert run(capsys, "-o", "md")[1].startswith("| SEVERITY | RULE |")
+
+
+def test_only_what_is_new_since_a_baseline_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    status, _, _ = run(capsys, "--save-baseline", str(path))
+    assert status == 2
+    assert run(capsys, "--baseline", str(path))[:2] == (0, "kcp: 0 error, 0 warning, 0 info\n")
+    kept = json.loads(path.read_text())
+    kept["findings"] = [item for item in kept["findings"] if item["rule"] != "state.error"]
+    path.write_text(json.dumps(kept))
+    assert [item["rule"] for item in findings(capsys, "--baseline", str(path))] == ["state.error"]
+
+
+def test_what_somebody_answers_for_does_not_count(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "ignore.yaml"
+    path.write_text("ignore:\n- {rule: '*', reason: everything is known, until: 2999-12-31}\n")
+    status, out, _ = run(capsys, "--ignore", str(path), "-o", "json")
+    report = json.loads(out)
+    assert (status, report["findings"]) == (0, [])
+    assert report["ignored"][0]["ignoredBecause"] == "everything is known"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--ignore", "/nowhere"), "cannot read /nowhere"),
+        (("--baseline", "/dev/null"), "/dev/null is no baseline"),
+        (("--save-baseline", "/dev/null/at/all"), "/dev/null/at/all cannot be written"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(
+    words: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(capsys, *words)
+    assert status == 1
+    assert said in err
+
+
+def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "rules")
+    assert status == 0
+    assert "state.deleting" in out
+    status, out, _ = run(capsys, "explain", "image.tag")
+    assert (status, out.splitlines()[0]) == (0, "image.tag (info): a manager's image is named by a tag")
+    status, _, err = run(capsys, "explain", "image.tags")
+    assert status == 64
+    assert "did you mean image.tag" in err
