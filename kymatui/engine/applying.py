@@ -309,10 +309,10 @@ class _Application:
 
     def failure(self, error: KymatuiError) -> KymatuiError:
         """The error for whoever asked; what failed is written down as far as the cluster lets us."""
-        if not self._written and not self._deleted and self._inventory is None:
-            return error
         if self._inventory is not None:
             self._note_failure(str(error))
+        if not self._written and not self._deleted:
+            return error
         hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
         return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
 

@@ -32,7 +32,7 @@ from kymatui.helm.releases import (
     surplus,
     to_secret,
 )
-from kymatui.helm.yaml import YamlError, load_as_json
+from kymatui.helm.yaml import YamlError, load_exactly
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _DESCRIPTIONS: Final = {
@@ -118,7 +118,7 @@ class ReleaseKeeper:
         """The hooks of the revision as they were written down with it; their objects with their namespaces."""
         found = []
         for one in self._release(inventory).hooks:
-            body = load_as_json(one.hook.content)
+            body = load_exactly(one.hook.content)
             ref = read_ref(body)
             served = self._cluster.kind(ref.kind)
             found.append(BundleHook(one.hook, clean(body, _namespaced(served), self._namespace)))
@@ -169,7 +169,7 @@ class ReleaseKeeper:
     def _manifest_refs(self, release: Release) -> Iterable[ObjectRef]:
         for text in split_manifests(release.manifest):
             try:
-                body = load_as_json(text)
+                body = load_exactly(text)
             except YamlError as error:
                 raise ConfigurationError(f"the manifest of Secret {release.key} cannot be read: {error}") from error
             ref = read_ref(body)

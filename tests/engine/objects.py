@@ -41,7 +41,7 @@ def deployment(name: str, namespace: str = "", *, image: str = "registry.example
 
 
 def job(name: str, namespace: str = "", *, fails: bool = False) -> Json:
-    image = "registry.example/fail:1.0.0" if fails else "registry.example/job:1.0.0"
+    image = "registry.example/failing:1.0.0" if fails else "registry.example/job:1.0.0"
     pod = {"restartPolicy": "Never", "containers": [{"name": "job", "image": image}]}
     return _object("batch/v1", "Job", name, namespace, spec={"template": {"spec": pod}, "backoffLimit": 0})
 

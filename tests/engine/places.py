@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from kymatui.adapters.kube.client import Client
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.kube.connections import connect
@@ -37,8 +39,15 @@ class Place:
         self.raw = self.connect()
         self.faults = FaultClient.for_kubeconfig(kubeconfig, "")
 
-    def connect(self, *, read_only: bool = False) -> KubeCluster:
-        return KubeCluster(Client(Transport(connect(str(self.kubeconfig), "", ""), read_only=read_only)))
+    def connect(self, *, read_only: bool = False, token: str = "") -> KubeCluster:
+        path = self.kubeconfig
+        if token:
+            document = yaml.safe_load(path.read_text())
+            for user in document["users"]:
+                user["user"] = {"token": token}
+            path = self.folder / f"kubeconfig-{token}"
+            path.write_text(yaml.safe_dump(document))
+        return KubeCluster(Client(Transport(connect(str(path), "", ""), read_only=read_only)))
 
     def fault(self, word: str, **given: Any) -> None:
         self.faults.send(word, given)

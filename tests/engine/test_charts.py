@@ -1,0 +1,224 @@
+"""Charts: releases that helm understands, and hooks that run in their order, each once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import deleting, planning, removals
+from kymatui.engine.inventories import State
+from kymatui.engine.plans import Action
+from kymatui.engine.releases import SECRET, ReleaseKeeper
+from kymatui.engine.running import SystemClock, begin
+from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from tests.engine import objects as make
+from tests.engine.charts import chart, hook
+from tests.engine.installing import LIMITS, Told, bundle, install, plan
+from tests.engine.places import Place
+
+JOB = "batch/v1"
+
+
+def history(place: Place, name: str = "web") -> list[Release]:
+    secrets = place.raw.list(SECRET, place.namespace, labels=f"owner=helm,name={name}")
+    return sorted((from_secret(secret) for secret in secrets), key=lambda one: one.version)
+
+
+def statuses(place: Place) -> list[tuple[int, str]]:
+    return [(one.version, one.status.value) for one in history(place)]
+
+
+def uninstall(place: Place) -> None:
+    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    with begin(place.cluster, limits=LIMITS) as run:
+        deleting.delete(found, run)
+
+
+def test_an_installation_is_a_release(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1"), config={"size": 1}))
+    (release,) = history(place)
+    assert (release.status, release.version, release.description) == (Status.DEPLOYED, 1, "Install complete")
+    assert (release.config, release.notes) == ({"size": 1}, "notes of the chart")
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    assert found["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+    assert found["metadata"]["annotations"]["meta.helm.sh/release-name"] == "web"
+
+
+def test_an_upgrade_supersedes_and_prunes_and_ten_revisions_are_kept(place: Place) -> None:
+    for number in range(1, 13):
+        install(place, chart(place, make.config_map("a", x=str(number)), make.config_map(f"only-{number}")))
+    assert statuses(place) == [*((number, "superseded") for number in range(3, 12)), (12, "deployed")]
+    assert place.get("v1", "ConfigMap", "only-11") is None
+    assert place.get("v1", "ConfigMap", "only-12") is not None
+
+
+def test_the_same_chart_again_makes_no_revision_and_other_values_do(place: Place) -> None:
+    install(place, chart(place, make.config_map("a"), config={"x": 1}))
+    install(place, chart(place, make.config_map("a"), config={"x": 1}))
+    assert statuses(place) == [(1, "deployed")]
+    install(place, chart(place, make.config_map("a"), config={"x": 2}))
+    assert statuses(place) == [(1, "superseded"), (2, "deployed")]
+
+
+def test_a_failure_is_written_into_the_release_and_what_was_deployed_stays(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1")))
+    broken = chart(place, make.config_map("a", x="2"), hooks=(hook(make.job("h", fails=True), "pre-upgrade"),))
+    with pytest.raises(PartlyDoneError, match="pre-upgrade hook Job"):
+        install(place, broken)
+    assert statuses(place) == [(1, "deployed"), (2, "failed")]
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    assert found["data"] == {"x": "1"}
+    install(place, chart(place, make.config_map("a", x="3")))
+    assert statuses(place) == [(1, "superseded"), (2, "failed"), (3, "deployed")]
+
+
+def test_hooks_run_by_weight_and_go_by_their_policies(place: Place) -> None:
+    hooks = (
+        hook(make.job("second"), "pre-install", weight=2),
+        hook(make.job("first"), "pre-install", weight=-1, policies=("hook-succeeded",)),
+        hook(make.job("after"), "post-install"),
+        hook(make.job("upgrade"), "pre-upgrade"),
+    )
+    told = Told()
+    install(place, chart(place, make.config_map("a"), hooks=hooks), told=told)
+    ran = [words.rpartition(" ")[2] for words in told.words if " hook " in words]
+    assert ran == ["first", "second", "after"]
+    assert place.get(JOB, "Job", "first") is None
+    assert place.get(JOB, "Job", "second") is not None
+    assert place.get(JOB, "Job", "upgrade") is None
+
+
+def test_a_hook_that_fails_stops_everything_after_it(place: Place) -> None:
+    hooks = (
+        hook(make.job("bad", fails=True), "pre-install", weight=1, policies=("hook-failed",)),
+        hook(make.job("never"), "pre-install", weight=2),
+    )
+    with pytest.raises(PartlyDoneError, match=r"pre-install hook Job .*/bad failed"):
+        install(place, chart(place, make.config_map("a"), hooks=hooks))
+    assert place.get("v1", "ConfigMap", "a") is None
+    assert place.get(JOB, "Job", "bad") is None
+    assert place.get(JOB, "Job", "never") is None
+
+
+def test_a_hook_of_an_earlier_version_makes_room_for_the_new_one(place: Place) -> None:
+    both = (hook(make.job("h"), "pre-install", "pre-upgrade"),)
+    install(place, chart(place, make.config_map("a", x="1"), hooks=both))
+    before = place.get(JOB, "Job", "h")
+    install(place, chart(place, make.config_map("a", x="2"), hooks=both))
+    after = place.get(JOB, "Job", "h")
+    assert before is not None
+    assert after is not None
+    assert before["metadata"]["uid"] != after["metadata"]["uid"]
+
+
+def test_an_uninstallation_runs_its_hooks_and_leaves_nothing(place: Place) -> None:
+    hooks = (
+        hook(make.job("before"), "pre-delete", policies=("hook-succeeded",)),
+        hook(make.job("after"), "post-delete", policies=("hook-succeeded",)),
+    )
+    place.make_namespace()
+    install(place, chart(place, make.config_map("a"), hooks=hooks))
+    uninstall(place)
+    assert history(place) == []
+    assert place.get("v1", "ConfigMap", "a") is None
+    assert place.get(JOB, "Job", "before") is None
+
+
+def test_definitions_of_a_chart_are_created_never_changed_and_go_when_empty(place: Place) -> None:
+    definition = make.definition(place.group, "Thing")
+    place.kubectl({**definition, "metadata": {**definition["metadata"], "labels": {"old": "yes"}}})
+    older = make.definition(place.group, "Other")
+    install(place, chart(place, make.config_map("a"), crds=(definition, older)))
+    name = f"things.{place.group}"
+    found = place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "")
+    assert found is not None
+    assert found["metadata"]["labels"] == {"old": "yes"}
+    changed = {**older, "metadata": {**older["metadata"], "labels": {"new": "yes"}}}
+    again = plan(place, chart(place, make.config_map("a"), crds=(definition, changed)))
+    assert {step.action for step in again.steps} == {Action.SAME}
+    uninstall(place)
+    assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"others.{place.group}", "") is None
+    assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "") is not None
+
+
+def test_a_release_that_helm_is_at_work_on_is_left_alone(place: Place) -> None:
+    install(place, chart(place, make.config_map("a")))
+    (release,) = history(place)
+    pending = replace(release, version=2, status=Status.PENDING_UPGRADE)
+    place.raw.apply(to_secret(pending), manager="helm")
+    with pytest.raises(RefusedError, match=r"helm is at work on the release .* revision 2 is pending-upgrade"):
+        plan(place, chart(place, make.config_map("a", x="2")))
+
+
+def test_a_revision_that_helm_wrote_is_read_from_its_manifest(place: Place) -> None:
+    place.make_namespace()
+    manifest = "---\n# Source: web/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    release = Release("web", place.namespace, 1, Status.DEPLOYED, manifest=manifest)
+    place.raw.apply(to_secret(release), manager="helm")
+    found = ReleaseKeeper(place.cluster, "web", place.namespace, SystemClock().now).read()
+    assert found is not None
+    assert [item.ref for item in found.items] == [
+        ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
+    ]
+    assert found.state is State.INSTALLED
+
+
+def test_what_helm_installed_is_upgraded_without_force(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1")))
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    place.raw.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "a",
+                "namespace": place.namespace,
+                "labels": found["metadata"]["labels"],
+                "annotations": found["metadata"]["annotations"],
+            },
+            "data": {"x": "helm's"},
+        },
+        manager="helm",
+        force=True,
+    )
+    install(place, chart(place, make.config_map("a", x="2")))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
+
+
+def test_a_name_is_a_charts_or_not(place: Place) -> None:
+    install(place, chart(place, make.config_map("a")))
+    with pytest.raises(RefusedError, match="is installed as a Helm release, and this would be none"):
+        plan(place, bundle(place, make.config_map("a"), name="web"))
+    assert planning.installed(place.cluster, SystemClock(), "web", place.namespace) is not None
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="there is no helm on the PATH")
+def test_helm_lists_and_uninstalls_what_is_installed_here(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1"), make.service_account("sa")))
+    install(place, chart(place, make.config_map("a", x="2"), make.service_account("sa"), version="1.1.0"))
+    (listed,) = json.loads(helm(place, "list", "-o", "json"))
+    assert (listed["name"], listed["revision"], listed["status"]) == ("web", "2", "deployed")
+    assert listed["chart"] == "web-1.1.0"
+    assert "notes of the chart" in helm(place, "status", "web")
+    helm(place, "uninstall", "web")
+    assert place.get("v1", "ConfigMap", "a") is None
+    assert history(place) == []
+
+
+def helm(place: Place, *words: str) -> str:
+    environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig), "HOME": str(place.folder)}
+    command = ["helm", "-n", place.namespace, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,244 @@
+"""What a plan says before anything is written, and when it is no longer taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kymatui.domain.objects import read_ref
+from kymatui.engine.documents import from_json, to_json
+from kymatui.engine.plans import Action, FieldConflict, Intent, Step
+from kymatui.errors import ConfigurationError, OutdatedError, RefusedError
+from tests.engine import objects as make
+from tests.engine.installing import actions, apply, bundle, install, plan
+from tests.engine.places import Json, Place
+
+
+def step_of(steps: tuple[Step, ...], name: str) -> Step:
+    return next(step for step in steps if step.ref.name == name)
+
+
+def test_a_change_is_told_field_by_field(place: Place) -> None:
+    install(place, bundle(place, make.config_map("a", x="1", y="2")))
+    planned = plan(place, bundle(place, make.config_map("a", x="3", y="2")))
+    step = step_of(planned.steps, "a")
+    assert step.action is Action.CHANGE
+    assert [(change.path, change.before, change.after) for change in step.changes] == [("data.x", "1", "3")]
+
+
+def test_what_the_server_defaults_is_no_change(place: Place) -> None:
+    what = bundle(place, make.deployment("manager"))
+    install(place, what)
+    assert plan(place, what).changes_nothing
+
+
+def test_values_of_secrets_are_not_in_what_is_shown(place: Place) -> None:
+    install(place, bundle(place, make.secret("s", password="first-value")))
+    planned = plan(place, bundle(place, make.secret("s", password="second-value")))
+    shown = repr(planned.steps)
+    assert step_of(planned.steps, "s").action is Action.CHANGE
+    assert "second-value" not in shown
+    assert "c2Vjb25k" not in shown
+
+
+def test_a_field_that_somebody_changed_is_a_conflict_with_his_name(place: Place) -> None:
+    what = bundle(place, make.deployment("manager", replicas=1))
+    install(place, what)
+    edited = make.deployment("manager", place.namespace, replicas=3)
+    place.kubectl(edited, manager="kubectl-scale")
+    planned = plan(place, what)
+    step = step_of(planned.steps, "manager")
+    assert step.action is Action.CONFLICT
+    assert FieldConflict("spec.replicas", "kubectl-scale") in step.conflicts
+    assert ("spec.replicas", 3, 1) in [(change.path, change.before, change.after) for change in step.changes]
+    with pytest.raises(RefusedError, match=r"spec\.replicas is owned by kubectl-scale"):
+        apply(place, planned)
+    install(place, Intent(what, force=True))
+    found = place.get("apps/v1", "Deployment", "manager")
+    assert found is not None
+    assert found["spec"]["replicas"] == 1
+
+
+def test_force_takes_no_field_that_was_not_in_the_plan(place: Place) -> None:
+    what = bundle(place, make.config_map("a", x="1", y="1"))
+    install(place, what)
+    place.kubectl(make.config_map("a", place.namespace, x="theirs"), manager="one")
+    planned = plan(place, Intent(what, force=True))
+    place.kubectl(make.config_map("a", place.namespace, y="theirs"), manager="two")
+    with pytest.raises(OutdatedError, match=r"data\.y by two"):
+        apply(place, planned)
+    found = place.get("v1", "ConfigMap", "a")
+    assert found is not None
+    assert found["data"] == {"x": "theirs", "y": "theirs"}
+
+
+def test_an_immutable_field_is_refused_in_the_servers_words(place: Place) -> None:
+    install(place, bundle(place, make.deployment("manager")))
+    other = make.deployment("manager")
+    other["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    other["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    planned = plan(place, bundle(place, other))
+    step = step_of(planned.steps, "manager")
+    assert step.action is Action.BLOCKED
+    assert "immutable" in step.reason
+    with pytest.raises(RefusedError, match="immutable"):
+        apply(place, planned)
+
+
+def test_a_kind_that_nobody_serves_is_refused_by_name(place: Place) -> None:
+    planned = plan(place, bundle(place, make.custom("nobody.example", "Thing", "a"), make.config_map("b")))
+    assert "Thing.v1.nobody.example" in step_of(planned.steps, "a").reason
+    with pytest.raises(RefusedError, match="does not serve"):
+        apply(place, planned)
+    assert place.get("v1", "Namespace", place.namespace, "") is None
+
+
+def test_instances_of_kinds_that_come_along_are_not_checked_and_come_last(place: Place) -> None:
+    things = [make.custom(place.group, "Thing", "a"), make.definition(place.group, "Thing")]
+    planned = plan(place, bundle(place, *things))
+    assert step_of(planned.steps, "a").unchecked
+    assert step_of(planned.steps, f"things.{place.group}").wave < step_of(planned.steps, "a").wave
+
+
+def test_what_belongs_to_another_is_not_taken(place: Place) -> None:
+    install(place, bundle(place, make.config_map("shared"), name="one"))
+    planned = plan(place, bundle(place, make.config_map("shared"), name="two"))
+    assert "belongs to the set" in step_of(planned.steps, "shared").reason
+    managed = make.config_map("managed", place.namespace)
+    managed["metadata"]["labels"] = {"operator.kyma-project.io/managed-by": "kyma"}
+    place.kubectl(managed)
+    planned = plan(place, bundle(place, make.config_map("managed"), name="two"))
+    assert "belongs to the lifecycle-manager" in step_of(planned.steps, "managed").reason
+
+
+def test_what_is_being_deleted_blocks_with_who_holds_it(place: Place) -> None:
+    place.make_namespace()
+    held = make.config_map("a", place.namespace)
+    held["metadata"]["finalizers"] = ["example.org/held"]
+    place.kubectl(held)
+    place.raw.delete(read_ref(held))
+    planned = plan(place, bundle(place, make.config_map("a")))
+    assert step_of(planned.steps, "a").reason == "it is being deleted, held by example.org/held"
+    del held["metadata"]["finalizers"]
+    place.kubectl(held)
+
+
+def test_a_saved_plan_is_the_same_plan(place: Place) -> None:
+    install(place, bundle(place, make.config_map("a", x="1"), make.config_map("old")))
+    planned = plan(place, bundle(place, make.config_map("a", x="2"), make.secret("s", password="p")))
+    again = from_json(to_json(planned))
+    assert again == planned
+    apply(place, again)
+    assert place.get("v1", "ConfigMap", "old") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("no json", "this is no plan"),
+        ("[]", "this is no plan"),
+        ('{"schema": "kymatui.io/plan/v0"}', "its schema is 'kymatui.io/plan/v0'"),
+        ('{"schema": "kymatui.io/plan/v1", "plan": {"steps": 1}}', "this plan cannot be read"),
+    ],
+)
+def test_what_is_no_plan_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        from_json(text)
+
+
+@pytest.mark.parametrize("what", ["changed", "deleted", "appeared", "installed"])
+def test_a_plan_is_refused_when_the_cluster_has_moved_on(place: Place, what: str) -> None:
+    install(place, bundle(place, make.config_map("a", x="1")))
+    planned = plan(place, bundle(place, make.config_map("a", x="2"), make.config_map("b", x="2")))
+    old = replace(planned, made_at=planned.made_at - 3600)
+    meddle(place, what)
+    with pytest.raises(OutdatedError, match="since the plan was made"):
+        apply(place, old)
+    assert (place.get("v1", "ConfigMap", "a") or {"data": {}})["data"].get("x") != "2"
+
+
+def meddle(place: Place, what: str) -> None:
+    if what == "changed":
+        place.kubectl(make.config_map("a", place.namespace, x="theirs"))
+    elif what == "deleted":
+        place.raw.delete(read_ref(make.config_map("a", place.namespace)))
+    elif what == "appeared":
+        place.kubectl(make.config_map("b", place.namespace, z="theirs"))
+    else:
+        install(place, bundle(place, make.config_map("a", x="other")))
+
+
+def test_a_status_that_changed_does_not_outdate_a_plan(place: Place) -> None:
+    install(place, bundle(place, make.deployment("manager")), wait=False)
+    planned = plan(place, bundle(place, make.deployment("manager", replicas=2)))
+    old = replace(planned, made_at=planned.made_at - 3600)
+    apply(place, old)
+
+
+def test_a_plan_is_for_one_cluster(place: Place) -> None:
+    planned = plan(place, bundle(place, make.config_map("a")))
+    with pytest.raises(RefusedError, match="the plan is for the cluster another"):
+        apply(place, replace(planned, cluster="another"))
+
+
+def test_rights_that_are_missing_are_named(place: Place) -> None:
+    place.make_namespace()
+    install(place, bundle(place, make.config_map("old")))
+    viewer = place.connect(token="viewer")
+    place.kubectl(_reader(place), manager="test")
+    place.kubectl(_binding(place), manager="test")
+    planned = plan(place, bundle(place, make.config_map("a")), cluster=viewer)
+    assert step_of(planned.steps, "a").action is Action.BLOCKED
+    named = {f"{right.verb} {right.kind.kind}" for right in planned.missing}
+    assert {"patch ConfigMap", "delete ConfigMap", "create Lease"} <= named
+
+
+def _reader(place: Place) -> Json:
+    return make.cluster_role(f"{place.name}-read", {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]})
+
+
+def _binding(place: Place) -> Json:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"{place.name}-read"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{place.name}-read"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "viewers"}],
+    }
+
+
+def test_pruning_asks_before_definitions_and_namespaces_and_can_be_left_out(place: Place) -> None:
+    extra = [make.definition(place.group, "Thing"), make.namespace(f"{place.name}-more"), make.config_map("old")]
+    install(place, bundle(place, *extra, make.config_map("a")))
+    small = bundle(place, make.config_map("a"))
+    assert {step.action for step in plan(place, Intent(small, prune=False)).steps} == {Action.SAME, Action.KEEP}
+    asked = plan(place, small)
+    assert actions(asked.of(Action.DELETE)) == [("old", "delete")]
+    assert [step.reason for step in asked.of(Action.KEEP)] == [
+        "with a definition go all its instances; that needs consent",
+        "with a namespace goes everything in it; that needs consent",
+    ]
+    install(place, Intent(small, prune_definitions=True, prune_namespaces=True))
+    assert place.get("v1", "Namespace", f"{place.name}-more", "") is None
+
+
+def test_namespaces_without_scope_and_wrong_namespaces_are_put_right(place: Place) -> None:
+    role = make.cluster_role(f"{place.name}-r")
+    role["metadata"]["namespace"] = "nonsense"
+    what = bundle(place, make.config_map("a"), role, make.config_map("a", x="a duplicate"))
+    planned = plan(place, what)
+    assert {(step.ref.name, step.ref.namespace) for step in planned.steps} == {
+        (place.namespace, ""),
+        ("a", place.namespace),
+        (f"{place.name}-r", ""),
+    }
+
+
+def test_data_with_a_status_is_sent_without_it(place: Place) -> None:
+    own = make.custom(place.group, "Thing", "own")
+    own["status"] = {"state": "Ready"}
+    install(place, bundle(place, make.definition(place.group, "Thing"), own))
+    found = place.get(f"{place.group}/v1", "Thing", "own")
+    assert found is not None
+    assert "status" not in found
