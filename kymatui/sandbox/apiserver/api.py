@@ -27,6 +27,7 @@ from kymatui.sandbox.apiserver.statuses import (
     bad_request,
     internal_error,
     method_not_allowed,
+    method_not_supported,
     no_such_resource,
     not_found,
 )
@@ -157,7 +158,7 @@ class Api:
         serve = self._objects.get(request.method)
         verb = {"GET": "get", "PUT": "update", "PATCH": "patch"}.get(request.method, "")
         if serve is None or verb not in sub.verbs:
-            raise method_not_allowed()
+            raise _no_such_verb(request, resource)
         return serve(request, info, resource, user)
 
     # -- reviews
@@ -176,6 +177,14 @@ class Api:
         if resource.name == "selfsubjectreviews":
             review["metadata"] = {}
         return encode(self._reviews.answer(resource.full_name, review, user, info.namespace, now), accepted, 201)
+
+
+def _no_such_verb(request: Request, resource: Resource) -> StatusError:
+    """Definitions name what was asked of their subresources."""
+    action = {"POST": "create", "DELETE": "delete"}.get(request.method)
+    if resource.custom and action:
+        return method_not_supported(resource.full_name, action)
+    return method_not_allowed()
 
 
 def _attributes(info: RequestInfo) -> Attributes:

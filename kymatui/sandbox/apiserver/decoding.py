@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+import yaml
 
 from kymatui.errors import HelmError
 from kymatui.helm.yaml.reading import load_as_json
@@ -17,6 +18,7 @@ from kymatui.sandbox.apiserver.negotiation import YAML, body_type
 from kymatui.sandbox.apiserver.protobuf import PROTOBUF, ProtobufError, decode_protobuf
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
 from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, invalid
+from kymatui.sandbox.schemas.fielderrors import quoted
 
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
 _STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -175,6 +177,8 @@ def duplicate_fields(data: bytes) -> list[str]:
     """What strict decoding says of fields that stand twice in an object."""
     if not data:
         return []
+    if not data.lstrip().startswith((b"{", b"[")):
+        return _doubled_in_yaml(data)
     found: list[_Doubled] = []
 
     def gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -191,6 +195,31 @@ def duplicate_fields(data: bytes) -> list[str]:
     except (ValueError, RecursionError):
         return []
     return [f'duplicate field "{place}"' for place in _doubled_places(value, "")] if found else []
+
+
+def _doubled_in_yaml(data: bytes) -> list[str]:
+    """As the server's YAML library has it: one complaint of all keys, by their lines."""
+    try:
+        root = yaml.compose(data, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return []
+    lines = [f"  line {line}: key {quoted(key)} already set in map" for line, key in _doubled_keys(root)]
+    return ["yaml: unmarshal errors:\n" + "\n".join(lines)] if lines else []
+
+
+def _doubled_keys(root: yaml.Node | None) -> Iterator[tuple[int, str]]:
+    """(line, key) of every key that stands again in its mapping."""
+    if isinstance(root, yaml.SequenceNode):
+        for item in root.value:
+            yield from _doubled_keys(item)
+    elif isinstance(root, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in root.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    yield key.start_mark.line + 1, key.value
+                seen.add(key.value)
+            yield from _doubled_keys(value)
 
 
 def _doubled_places(value: Any, place: str) -> Iterator[str]:

@@ -190,8 +190,7 @@ _METADATA_ORDER = (
 def _as_shown(obj: Object, resource: Resource) -> bytes:
     """The object's JSON in the order in which the server quotes it."""
     if resource.custom:
-        bare = {**obj, "metadata": {k: v for k, v in metadata_of(obj).items() if k != "managedFields"}}
-        return msgspec.json.encode(bare, order="sorted")
+        return msgspec.json.encode(obj, order="sorted")
     metadata = metadata_of(obj)
     ordered = {name: metadata[name] for name in _METADATA_ORDER if name in metadata}
     return msgspec.json.encode({**dict(sorted(obj.items())), "metadata": {**ordered, **metadata}})

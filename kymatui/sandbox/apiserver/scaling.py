@@ -50,6 +50,8 @@ class Scaling:
         obj = self._reader.object(resource, stored)
         _write(obj, paths["specReplicasPath"], (wanted.get("spec") or {}).get("replicas") or 0)
         self._writer.ownership.updated(resource, live, obj, options.manager, "scale", self._reader.clock.now())
+        if resource.custom:
+            _forget_time(obj)
         placed = RequestInfo(
             info.path, info.verb, info.group, info.version, info.namespace, info.resource, "", info.name
         )
@@ -87,9 +89,15 @@ class Scaling:
         if not isinstance(replicas, int):
             raise _no_number(replicas)
         if replicas < 0:
-            message = f"Invalid value: {replicas}: must be greater than or equal to 0"
-            cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.replicas"}
-            raise invalid("Scale.autoscaling", info.name, [cause])
+            raise _below_zero(resource, info, replicas)
+
+
+def _below_zero(resource: Resource, info: RequestInfo, replicas: int) -> StatusError:
+    """Told of the scale, but of the object itself where a definition says what its scale is."""
+    text = "should be a non-negative integer" if resource.custom else "must be greater than or equal to 0"
+    field = (resource.scale_paths or {}).get("specReplicasPath", "") if resource.custom else "spec.replicas"
+    cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {replicas}: {text}", "field": field}
+    return invalid(resource.group_kind if resource.custom else "Scale.autoscaling", info.name, [cause])
 
 
 def _no_number(value: Any) -> StatusError:
@@ -98,6 +106,13 @@ def _no_number(value: Any) -> StatusError:
         'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal string into Go struct field '
         "ScaleSpec.spec.replicas of type int32"
     )
+
+
+def _forget_time(obj: Object) -> None:
+    """The server loses the time of what was changed by the scale of a custom resource."""
+    for entry in obj["metadata"].get("managedFields") or ():
+        if entry.get("subresource") == "scale":
+            entry.pop("time", None)
 
 
 def scale_of(obj: Object, resource: Resource, paths: dict[str, str]) -> Object:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kymatui.sandbox.apply.typedvalues import same
 from kymatui.sandbox.patching.failures import PatchFailedError
+from kymatui.sandbox.schemas.fielderrors import go_float
 from kymatui.sandbox.schemas.nodes import ANY, Object, Schema, child
 
 DIRECTIVE = "$patch"
@@ -30,6 +31,8 @@ def go_text(value: Any) -> str:
         return "[" + " ".join(go_text(item) for item in value) + "]"
     if value is None:
         return "<nil>"
+    if isinstance(value, float):
+        return go_float(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -11,6 +11,7 @@ from kymatui.sandbox.apply.fieldsets import compact
 from kymatui.sandbox.schemas.fielderrors import FieldError, duplicate, go_float, go_value, required, too_long, too_many
 from kymatui.sandbox.schemas.fielderrors import wrong as invalid
 from kymatui.sandbox.schemas.formats import CHECKS
+from kymatui.sandbox.schemas.kinds.metadata import validate_annotations, validate_labels
 from kymatui.sandbox.schemas.nodes import Object, Schema
 from kymatui.sandbox.schemas.structural import object_meta
 
@@ -24,6 +25,8 @@ UNCHECKED = FieldError(
 )
 _BLOCKING = ("Required", "TypeInvalid", "TooLong", "TooMany", "NotSupported")
 _INT32 = 1 << 31
+_INT64 = 1 << 63
+_FLOAT32 = 3.4028234663852886e38
 
 Errors = list[FieldError]
 
@@ -103,6 +106,12 @@ def _check_type(schema: Schema, value: Any, path: str, errors: Errors) -> None:
         _check_format(schema, value, path, errors)
     elif schema.format == "int32" and not -_INT32 <= value < _INT32:
         errors.append(_nowhere(f"Checked value must be of type integer with format int32 in {path}"))
+    elif schema.format == "int64" and not -_INT64 <= value < _INT64:
+        text = f'Invalid value: "float64": {path} in body must be of type int64: "float64"'
+        errors.append(FieldError("TypeInvalid", path, text))
+        errors.append(_nowhere(f"Checked value must be of type integer with format int64 in {path}"))
+    elif schema.format == "float" and abs(value) > _FLOAT32:
+        errors.append(_nowhere(f"Checked value must be of type number with format float in {path}"))
 
 
 def _check_format(schema: Schema, value: str, path: str, errors: Errors) -> None:
@@ -215,10 +224,18 @@ def _check_object(schema: Schema, value: Object, path: str, errors: Errors) -> N
     errors += [required(prefix + name) for name in schema.required if name not in value]
     if schema.embedded:
         errors += [required(prefix + name) for name in ("apiVersion", "kind") if not value.get(name)]
+        errors += _embedded_metadata(value.get("metadata"), f"{prefix}metadata")
     for name, item in value.items():
         below = schema.properties.get(name) or schema.additional
         if below is not None:
             _validate(below, item, prefix + name, errors)
+
+
+def _embedded_metadata(metadata: Any, at: str) -> Errors:
+    if not isinstance(metadata, dict):
+        return []
+    labels = validate_labels(metadata.get("labels"), f"{at}.labels")
+    return labels + validate_annotations(metadata.get("annotations"), f"{at}.annotations")
 
 
 # -- allOf, anyOf, oneOf, not
