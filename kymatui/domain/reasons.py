@@ -210,7 +210,7 @@ def _processing(case: Case) -> Reason | None:
 
 
 def _owner_unknown(case: Case) -> Reason | None:
-    if not case.kyma_unreadable or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
+    if not case.kyma_unreadable or case.subject.managed or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         return None
     runs = f"{case.installed} runs" if case.installed else "installed"
     return Reason(f"{runs}; whether it is managed is not known: {KYMA_FEED} cannot be read", Actor.CLUSTER)
@@ -270,6 +270,8 @@ def _unknown(case: Case) -> Reason | None:
         if not case.installed:
             what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "nothing names its version"
             return Reason(f"the installed version is unknown: {what}", Actor.NOBODY)
+        if isinstance(case.refusal, refusals.ChannelUnknown):
+            return Reason(f"{case.installed} runs; {refusal_words(case.refusal)}")
         if not case.subject.desired:
             return Reason(f"{case.installed} runs, and nothing is offered to compare it with")
         return Reason(f"{case.installed} runs, which is no version to compare with {case.subject.desired}")
@@ -298,7 +300,8 @@ def _in_step(case: Case) -> Reason | None:
             if case.subject.newest and case.subject.newest != case.subject.desired
             else ""
         )
-        return Reason(f"{case.installed} is installed and ready{newer}")
+        hidden = f"; not seen: {', '.join(case.unreadable)} cannot be read" if case.unreadable else ""
+        return Reason(f"{case.installed} is installed and ready{newer}{hidden}")
     return Reason(f"{case.assessment.state}") if case.assessment.state is not State.READY else None
 
 

@@ -81,6 +81,18 @@ class CatalogUnreadable(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelUnknown(Refusal):
+    """The Kyma that would name the channel may not be read: `feed` is its resource name."""
+
+    feed: str
+
+    @property
+    def state(self) -> State:
+        """Nobody knows."""
+        return State.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
 class NoChannels(Refusal):
     """The ModuleReleaseMeta has no channels at all."""
 

@@ -31,6 +31,8 @@ class ChannelSource(StrEnum):
     PREDEFINED = "predefined"  # the Kyma
     DEFAULT = "default"  # nobody: there is no Kyma, or it has no channel
     STATUS = "status"  # the module is being removed; its status says where it came from
+    MANIFEST = "Manifest"  # the Kyma may not be read; its Manifest says where it came from
+    UNKNOWN = "unknown"  # the Kyma may not be read, and nothing else says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,13 @@ def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]
 
 
 def resolve(
-    module: str, kyma: Kyma | None, shelf: Shelf, *, now: float = 0.0, rules: Rules | None = None
+    module: str, kyma: Kyma | None, shelf: Shelf, *, now: float = 0.0, rules: Rules | None = None, channel: str = ""
 ) -> Resolution:
-    """Finds the template of a module for a Kyma; without a Kyma there is nobody to refuse to."""
-    channel, source = desired_channel(module, kyma)
+    """Finds the template of a module for a Kyma; without a Kyma there is nobody to refuse to.
+
+    `channel` is the one that a Manifest names, where its Kyma may not be read.
+    """
+    channel, source = (channel, ChannelSource.MANIFEST) if channel else desired_channel(module, kyma)
     meta = shelf.meta(module)
     search = _Search(module, kyma, shelf, rules or Rules(), now, channel, source, meta)
     if invalid := _invalid(search):

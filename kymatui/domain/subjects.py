@@ -13,12 +13,12 @@ from kymatui.domain.kymas import Kyma, ModuleReport, ModuleRequest
 from kymatui.domain.managing import ManagerSight, candidates, find_manager
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import Meta, read_meta
-from kymatui.domain.observing import CATALOG_FEEDS, WORKLOAD_FEEDS, World
+from kymatui.domain.observing import CATALOG_FEEDS, KYMA_FEED, WORKLOAD_FEEDS, World
 from kymatui.domain.presence import Sight, Traces
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.releases import ReleaseMeta
-from kymatui.domain.resolution import Resolution, Rules, resolve
+from kymatui.domain.resolution import ChannelSource, Resolution, Rules, resolve
 from kymatui.domain.rows import Offer, Origin
 from kymatui.domain.snapshots import Object
 from kymatui.domain.statechecks import Mode
@@ -97,10 +97,10 @@ class Subject:
 
 def gather_subject(name: str, world: World, now: float, settings: Settings) -> Subject:
     """Finds everything that concerns one module."""
-    resolution = _readable_refusal(resolve(name, world.kyma, world.shelf, now=now, rules=settings.rules), world)
     meta, templates = world.shelf.meta(name), world.shelf.offers(name)
     offers = offers_of(world, name)
     origin = _origin(world, name, offers)
+    resolution = _resolution(name, world, origin, now, settings.rules)
     own = newest([offer.version for offer in offers if offer.origin is origin and offer.version])
     desired = resolution.version or (own if origin is Origin.COMMUNITY else "")
     request = world.kyma.request(name) if world.kyma is not None else None
@@ -112,7 +112,8 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
     found = deployed(gather(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled)
-    if not desired and request is None and found.evidence:
+    is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown)
+    if not desired and request is None and found.evidence and is_known:
         desired = own  # installed directly from a catalog that has no version for this channel
     active = of_version(templates, found.version) or preferred
     kind = _kind((active, *templates))
@@ -135,7 +136,8 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
         kind=kind,
         resources=world.resources_of(kind) if kind is not None else (),
         mandatory=mandatory,
-        managed=_is_managed(request, report, mandatory and world.kyma is not None),
+        managed=_is_managed(request, report, mandatory and world.kyma is not None)
+        or (world.kyma_unreadable and _is_applied(manifest)),
     )
 
 
@@ -204,6 +206,24 @@ def unreadable(subject: Subject, world: World) -> tuple[str, ...]:
     if subject.resources is None and subject.kind is not None:
         names.append(world.feed_of(subject.kind) or subject.kind.kind)
     return tuple(names)
+
+
+def _resolution(name: str, world: World, origin: Origin, now: float, rules: Rules) -> Resolution:
+    """What the module resolves to; where the Kyma may not be read, its Manifest may say for which channel."""
+    manifest = world.manifests.get(name)
+    channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
+    found = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
+    needs_channel = found.meta is None or found.meta.mandatory_version is None
+    if world.kyma_unreadable and not channel and origin is Origin.KYMA and needs_channel:
+        return Resolution(
+            name, "", ChannelSource.UNKNOWN, meta=found.meta, refusal=refusals.ChannelUnknown(name, KYMA_FEED)
+        )
+    return _readable_refusal(found, world)
+
+
+def _is_applied(manifest: Manifest | None) -> bool:
+    """Whether lifecycle-manager looks after it, as its Manifest tells where the Kyma may not be read."""
+    return manifest is not None and not manifest.unmanaged
 
 
 def _readable_refusal(found: Resolution, world: World) -> Resolution:

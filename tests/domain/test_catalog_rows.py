@@ -685,3 +685,31 @@ def test_12_a_module_that_is_not_allowed_any_more_is_announced_as_leaving() -> N
         "it is a beta module, and the Kyma is not labelled beta"
     )
     assert found.reason.severity is Severity.ERROR
+
+
+HIDDEN_KYMA = {"kymas.operator.kyma-project.io": Feed(FeedState.FORBIDDEN)}
+
+
+def test_where_the_kyma_may_not_be_read_no_channel_is_guessed() -> None:
+    found = row(feeds=HIDDEN_KYMA, **OLD)
+    assert (found.channel, found.desired, found.installed, found.drift.kind) == ("", "", "1.2.0", DriftKind.UNKNOWN)
+    assert dict(found.channels) == {"regular": "1.3.1", "fast": "1.3.1"}, "what may be read is shown"
+
+
+def test_where_the_kyma_may_not_be_read_its_manifest_names_the_channel() -> None:
+    applied = manifest("mod", "1.2.0", labels=labels(kyma_name="default", module_name="mod", channel="fast"))
+    found = row(feeds=HIDDEN_KYMA, manifests=[applied], **OLD)
+    assert (found.channel, found.desired, found.managed) == ("fast", "1.3.1", True)
+    assert found.drift.kind is DriftKind.BEHIND
+
+
+def test_community_modules_need_no_kyma_to_be_compared() -> None:
+    found = see(feeds=HIDDEN_KYMA, templates=[community_template("free", "2.0.0")], release_metas=[]).row("free")
+    assert found is not None
+    assert (found.origin, found.desired) == (Origin.COMMUNITY, "2.0.0")
+
+
+def test_what_is_not_seen_stands_beside_what_is_well() -> None:
+    hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN)}
+    found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
+    assert found.reason.text == "1.3.1 is installed and ready; not seen: deployments.apps cannot be read"

@@ -20,6 +20,7 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.StatusWithoutTemplate("m"), "the Kyma's status names the module without the template that it came from"),
     (r.NoReleaseMeta("m", "ns"), "no ModuleReleaseMeta found in ns, and no ModuleTemplate of the old style"),
     (r.CatalogUnreadable("m", ("a", "b")), "it is not known what the catalog offers: a, b cannot be read"),
+    (r.ChannelUnknown("m", "kymas"), "it is not known which channel counts: kymas cannot be read"),
     (r.NoChannels("m"), "no channels found: the ModuleReleaseMeta has none"),
     (r.ChannelMissing("m", "fast", ("a", "b")), "no versions found for channel fast, only for a, b"),
     (r.TemplateMissing("m", "1.0.0", "m-1.0.0", "ns"), "ModuleTemplate ns/m-1.0.0 is missing"),

@@ -1,0 +1,178 @@
+"""Who may only read, and not everything: what may be read is shown as everybody sees it, what may not is said.
+
+No column ever holds another answer than that of a user who may read all: it is the same, or it is not known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.client import Write
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ReadOnlyError
+from kymatui.wiring import SessionOptions, open_session
+from kymatui.wiring.kinds import FIXED
+from tests.integration.embedded import (
+    GROUP,
+    KYMAS,
+    MANIFESTS,
+    METAS,
+    NAMESPACE,
+    TEMPLATES,
+    Embedded,
+    eventually,
+    template,
+)
+
+Json = dict[str, Any]
+ALPHAS = f"alphas.{GROUP}"
+EVERYTHING = (*(fixed.feed for fixed in FIXED), ALPHAS)
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+KLM = Write(manager="declarative.kyma-project.io/applier", force=True)
+NOT_KNOWN: dict[str, tuple[object, ...]] = {
+    "channel": (None,),
+    "desired": (None,),
+    "installed": (None,),
+    "newest": (None,),
+    "drift": ("unknown",),
+    "state": ("Unknown", "Processing"),
+    "channels": ({},),
+}
+FREE = {"reason", "stateSource", "managed"}
+"""`managed` has no word for what is not known: the reason says it."""
+
+
+def manager() -> Json:
+    labels = {"app": "alpha"}
+    spec = {"containers": [{"name": "manager", "image": "registry.example.org/alpha:1.0.0"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "alpha-manager", "namespace": NAMESPACE},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}},
+    }
+
+
+@pytest.fixture
+def cluster(strict: Embedded) -> Iterator[Embedded]:
+    """One module with everything that a module has."""
+    strict.add_module("alpha")
+    strict.add_kyma("alpha")
+    own = template("alpha", "1.0.0")
+    own["spec"]["manager"] = {**dataclasses.asdict(DEPLOYMENT), "name": "alpha-manager", "namespace": NAMESPACE}
+    strict.put(own)
+    deployments = strict.client.resource(DEPLOYMENT)
+    strict.client.apply(deployments, manager(), how=KLM)
+    eventually(lambda: is_available(strict.client.get(deployments, "alpha-manager", NAMESPACE)), "its manager is there")
+    labels = {f"{GROUP}/kyma-name": "default", f"{GROUP}/module-name": "alpha"}
+    strict.put(
+        {
+            "apiVersion": f"{GROUP}/v1beta2",
+            "kind": "Manifest",
+            "metadata": {"name": "default-alpha", "namespace": NAMESPACE, "labels": labels},
+            "spec": {"version": "1.0.0", "remote": True, "install": {"name": "alpha", "source": {}}},
+            "status": {"state": "Ready"},
+        }
+    )
+    yield strict
+    strict.remove("deployments.apps", "alpha-manager")
+
+
+def is_available(item: Any) -> bool:
+    conditions = (item.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+
+
+def listing(cluster: Embedded, capsys: pytest.CaptureFixture[str], *, viewer: bool) -> Json:
+    path = cluster.kubeconfig_of_viewer() if viewer else cluster.kubeconfig
+    words = ["--read-only", "--kubeconfig", str(path), "--context", cluster.name, "catalog", "-o", "json"]
+    assert main(words) == 0
+    found: Json = json.loads(capsys.readouterr().out)
+    return found
+
+
+def said(found: Json, feed: str) -> bool:
+    return any(problem["message"].startswith(f"you may not list {feed}") for problem in found["problems"])
+
+
+def test_who_may_read_all_sees_all_without_the_right_to_write(
+    cluster: Embedded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", *EVERYTHING)
+    assert listing(cluster, capsys, viewer=True) == listing(cluster, capsys, viewer=False)
+
+
+@pytest.mark.parametrize("hidden", EVERYTHING)
+def test_one_kind_that_may_not_be_read(cluster: Embedded, hidden: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check(cluster, (hidden,), capsys)
+
+
+@pytest.mark.parametrize("other", [name for name in EVERYTHING if name != KYMAS])
+def test_the_kyma_and_another_kind_that_may_not_be_read(
+    cluster: Embedded, other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(cluster, (KYMAS, other), capsys)
+
+
+@pytest.mark.parametrize("seen", [KYMAS, TEMPLATES, METAS, MANIFESTS])
+def test_one_kind_of_kyma_alone_that_may_be_read(
+    cluster: Embedded, seen: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(cluster, tuple(name for name in EVERYTHING if name != seen), capsys)
+
+
+def check(cluster: Embedded, hidden: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    whole = listing(cluster, capsys, viewer=False)
+    cluster.grant("test-view", *(name for name in EVERYTHING if name not in hidden))
+    found = listing(cluster, capsys, viewer=True)
+    # a kind that only templates name is not looked for without them
+    assert [name for name in hidden if not said(found, name)] in ([], [ALPHAS])
+    assert len(found["modules"]) == 1
+    wanted = whole["modules"][0]
+    for column, value in found["modules"][0].items():
+        if column not in FREE:
+            assert value == wanted[column] or value in NOT_KNOWN.get(column, ()), column
+
+
+def test_a_table_says_on_standard_error_what_may_not_be_read(
+    cluster: Embedded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", KYMAS, TEMPLATES, METAS, ALPHAS)
+    assert main(["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "catalog"]) == 0
+    found = capsys.readouterr()
+    assert "alpha" in found.out
+    for name in (MANIFESTS, "deployments.apps"):
+        assert f"you may not list {name}" in found.err
+
+
+@pytest.mark.parametrize(
+    ("hidden", "text"),
+    [
+        ((), "1.0.0 is installed and ready"),
+        (("deployments.apps",), "1.0.0 is installed and ready; not seen: deployments.apps cannot be read"),
+        ((ALPHAS,), f"1.0.0 is installed and ready; not seen: {ALPHAS} cannot be read"),
+        ((KYMAS,), f"1.0.0 runs; it is not known which channel counts: {KYMAS} cannot be read"),
+        ((KYMAS, MANIFESTS), f"1.0.0 runs; whether it is managed is not known: {KYMAS} cannot be read"),
+        ((METAS,), f"it is not known what the catalog offers: {METAS} cannot be read"),
+    ],
+)
+def test_the_reason_says_what_was_not_seen(
+    cluster: Embedded, hidden: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.grant("test-view", *(name for name in EVERYTHING if name not in hidden))
+    assert listing(cluster, capsys, viewer=True)["modules"][0]["reason"] == text
+
+
+def test_nothing_that_writes_leaves_a_session_that_only_reads(cluster: Embedded) -> None:
+    session = open_session(SessionOptions(str(cluster.kubeconfig), cluster.name, read_only=True))
+    kymas = session.client.resource(GroupVersionKind(GROUP, "v1beta2", "Kyma"))
+    with pytest.raises(ReadOnlyError):
+        session.client.delete(kymas, "default", NAMESPACE)
+    assert set(session.requests) == {"GET"}
+    session.close()
