@@ -1,0 +1,198 @@
+"""The installs of a Manifest become bundles, each on its own: one that cannot be read hinders no other.
+
+v1alpha1 has several installs, with a config layer for charts and a layer of definitions; v1beta2 has one install and
+`localizedImages`. Of several installs the first brings the definitions, and the last the default resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.domain.manifests import HelmSource, ImageSpec, Install, KustomizeSource, Manifest, UnknownSource
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.ports import Blobs, Object
+from kymatui.engine.sources import charts, layers
+from kymatui.engine.sources.charts import LoadedChart, Values
+from kymatui.engine.sources.configs import InstallConfig
+from kymatui.engine.sources.layers import LayerRef, Shape
+from kymatui.engine.sources.reading import SourceError, read_objects
+from kymatui.engine.sources.targets import Target
+from kymatui.engine.transforms import transformed, with_images
+from kymatui.errors import KymatuiError
+from kymatui.helm.charts import Chart
+from kymatui.ocm.modules import COMPONENTS
+
+V1BETA2: Final = "operator.kyma-project.io/v1beta2"
+RAW_MANIFEST: Final = "raw-manifest.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An install that could not be read."""
+
+    name: str
+    error: KymatuiError
+
+
+class InstallReader:
+    """Reads the installs of one Manifest.
+
+    target  the cluster they are for; a function where it differs by release (whether it is installed already)
+    folder  below which kustomizations of this machine may be named; None: none may
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        blobs: Blobs,
+        target: Target | Callable[[str], Target] | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> None:
+        self._manifest = manifest
+        self._blobs = blobs
+        self._target = target or Target()
+        self._folder = folder
+        self._configs: dict[str, InstallConfig] | None = None
+
+    def read(self) -> list[Bundle | Failure]:
+        """All installs in their order. Raises nothing that concerns one install alone."""
+        return [self._read(one) for one in self._manifest.installs]
+
+    def _read(self, install: Install) -> Bundle | Failure:
+        try:
+            return self.bundle(install)
+        except KymatuiError as error:
+            return Failure(install.name, error)
+
+    def bundle(self, install: Install) -> Bundle:
+        """One install. Raises SourceError, HelmError, RegistryError and what the port raises."""
+        if not install.name:
+            raise SourceError(f"an install of Manifest {self._manifest.ref} has no name")
+        made = self._from_source(install)
+        first = install is self._manifest.installs[0]
+        last = install is self._manifest.installs[-1]
+        made = replace(
+            made,
+            version=self._manifest.version or made.version,
+            crds=(*(self.definitions() if first else ()), *made.crds),
+            resource=self.resource() if last else None,
+        )
+        return transformed(made, [with_images(self._images())])
+
+    def _from_source(self, install: Install) -> Bundle:
+        match install.source:
+            case ImageSpec() as source:
+                return self._from_layer(install.name, source)
+            case HelmSource(url, chart):
+                return self._from_repository(install.name, url, chart, "")
+            case KustomizeSource(url, path):
+                return self._from_kustomization(install.name, url, path)
+            case UnknownSource(kind):
+                raise SourceError(
+                    f"install {install.name} has a source of type {kind!r}",
+                    hint="known are oci-ref, oci-dir, helm-chart and kustomize",
+                )
+
+    def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
+        raise SourceError(f"install {name} is the kustomization {url or path}, which is not read from there")
+
+    def _from_files(self, name: str, files: Mapping[str, bytes], where: str) -> Bundle:
+        raise SourceError(f"install {name} is a kustomization in {where}, which is not read from there")
+
+    # layers
+
+    def _from_layer(self, name: str, source: ImageSpec) -> Bundle:
+        if source.type == "helm-chart":
+            return self._from_repository(name, source.repo, source.name, source.ref)
+        ref = self._ref(source)
+        data, origin = layers.fetch(ref, self._blobs), layers.origin(ref, self._manifest.version)
+        if source.type == "oci-dir":
+            layer = layers.Layer(Shape.MANIFEST, layers.raw_manifest(data, str(ref), archive=True))
+        else:
+            layer = layers.read_layer(data, str(ref))
+        if layer.shape is Shape.MANIFEST:
+            objects = tuple(read_objects(layer.manifest, f"{ref} {RAW_MANIFEST}"))
+            return Bundle(name, "default", origin, objects=objects)
+        files = dict(layer.files or {})
+        if layer.shape is Shape.CHART:
+            chart = Chart.from_files(files)
+            return self._from_chart(name, LoadedChart(chart, replace(origin, version=chart.version)))
+        return replace(self._from_files(name, files, str(ref)), origin=origin)
+
+    def _ref(self, source: ImageSpec) -> LayerRef:
+        """Since v1beta2 the name is that of the component, and the layer lies where components do."""
+        new = self._manifest.raw.get("apiVersion") == V1BETA2
+        return LayerRef.of(source.repo, source.name, source.ref, folder=COMPONENTS if new else "")
+
+    def definitions(self) -> tuple[Object, ...]:
+        """What the layer of `crds` holds."""
+        if self._manifest.crds is None:
+            return ()
+        ref = self._ref(self._manifest.crds)
+        return tuple(layers.definitions(layers.fetch(ref, self._blobs), str(ref)))
+
+    # charts
+
+    def _from_repository(self, name: str, url: str, chart: str, version: str) -> Bundle:
+        if not url or not chart:
+            raise SourceError(f"install {name}: a chart has a repository and a name")
+        config = self.config(name)
+        repository = config.text("RepoURL") or url
+        loaded = charts.fetched(chart, self._blobs, repository=repository, version=version or config.text("Version"))
+        return self._from_chart(name, loaded)
+
+    def _from_chart(self, name: str, loaded: LoadedChart) -> Bundle:
+        config = self.config(name)
+        release, namespace = config.text("ReleaseName") or name, config.text("Namespace") or "default"
+        made = charts.chart_bundle(
+            loaded,
+            name=release,
+            namespace=namespace,
+            values=Values(set=(config.overrides,) if config.overrides else ()),
+            target=self._target(release) if callable(self._target) else self._target,
+            include_crds=not config.is_set("SkipCRDs"),
+        )
+        if config.is_set("DisableHooks"):
+            made = replace(made, hooks=())
+        if config.is_set("CreateNamespace"):
+            made = _with_namespace(made)
+        unused = tuple(f"clientConfig of {name}: {one} changes nothing here." for one in config.unused)
+        return replace(made, notes=(*made.notes, *unused))
+
+    def config(self, name: str) -> InstallConfig:
+        """What the config layer says of an install; nothing where there is no such layer, or none of that name."""
+        if self._configs is None:
+            spec = self._manifest.config
+            usable = spec is not None and spec.type == "oci-ref" and spec.ref
+            self._configs = layers.install_configs(self._ref(spec), self._blobs) if spec and usable else {}
+        return self._configs.get(name, InstallConfig())
+
+    # what belongs to the Manifest as a whole
+
+    def resource(self) -> Object | None:
+        """The default resource, without its status, and without the plural that the oldest Manifests have beside it."""
+        found = self._manifest.resource
+        if not found:
+            return None
+        return {key: value for key, value in found.items() if key not in ("status", "resource")}
+
+    def _images(self) -> list[str]:
+        spec = self._manifest.raw.get("spec")
+        images = spec.get("localizedImages") if isinstance(spec, Mapping) else None
+        return [one for one in images if isinstance(one, str)] if isinstance(images, list) else []
+
+
+def _with_namespace(bundle: Bundle) -> Bundle:
+    """The namespace of the release comes first, unless the chart has it, or it is always there."""
+    if bundle.namespace == "default" or any(_is_namespace(one, bundle.namespace) for one in bundle.objects):
+        return bundle
+    body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
+    return replace(bundle, objects=(body, *bundle.objects))
+
+
+def _is_namespace(body: Mapping[str, Any], name: str) -> bool:
+    return body.get("kind") == "Namespace" and body.get("metadata", {}).get("name") == name
