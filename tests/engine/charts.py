@@ -11,8 +11,12 @@ from kymatui.helm.manifests import Hook
 from tests.engine.places import Json, Place
 
 
-def chart(
-    place: Place,
+def chart(place: Place, *objects: Json, **more: Any) -> Bundle:
+    return chart_in(place.namespace, *objects, **more)
+
+
+def chart_in(
+    namespace: str,
     *objects: Json,
     name: str = "web",
     version: str = "1.0.0",
@@ -25,7 +29,7 @@ def chart(
     document: Json = {"metadata": metadata, "templates": [], "values": {}, "schema": None, "files": None, "lock": None}
     release = ChartRelease(document, config or {}, manifest, "notes of the chart")
     origin = Origin("helm", "oci://registry.example/web", version)
-    return Bundle(name, place.namespace, origin, version, objects=objects, hooks=hooks, release=release, **more)
+    return Bundle(name, namespace, origin, version, objects=objects, hooks=hooks, release=release, **more)
 
 
 def hook(body: Json, *events: str, weight: int = 0, policies: tuple[str, ...] = ()) -> BundleHook:
