@@ -10,7 +10,7 @@ from kymatui.domain.locating import Locations
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Catalog, Row
-from kymatui.domain.snapshots import CATALOG_FEED, FeedState, Snapshot
+from kymatui.domain.snapshots import CATALOG_FEED, FeedState, Snapshot, is_place_feed
 from kymatui.domain.wording import drift_words
 
 KEPT = 2000
@@ -78,7 +78,7 @@ def _loading(snapshot: Snapshot) -> bool:
     return any(
         feed.state is FeedState.SYNCING
         for name, feed in snapshot.feeds.items()
-        if not name.startswith((CATALOG_FEED, "events "))
+        if not name.startswith(CATALOG_FEED) and not is_place_feed(name)
     )
 
 

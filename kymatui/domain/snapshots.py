@@ -18,6 +18,19 @@ CATALOG_FEED = "catalog "
 """Begins the names of the feeds of catalogs outside of the cluster."""
 
 
+_PLACE = " in "
+
+
+def place_feed(plural: str, namespace: str) -> str:
+    """The name of the feed of a kind that is followed in one namespace only, while somebody looks there."""
+    return f"{plural}{_PLACE}{namespace}"
+
+
+def is_place_feed(name: str) -> bool:
+    """Whether a feed comes and goes with what is looked at."""
+    return _PLACE in name and not name.startswith(CATALOG_FEED)
+
+
 class FeedState(StrEnum):
     """How much a list of one kind can be believed."""
 
@@ -45,7 +58,7 @@ class Snapshot:
     `module_resources` holds the custom resources of modules by kind (the version that is asked for); `workloads` the
     Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
     "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
-    are not in the cluster; their feeds are named `CATALOG_FEED` and the source's address. `owned` holds what controllers
+    are not in the cluster; their feeds are named `CATALOG_FEED` and the address. `owned` holds what controllers
     made of what is looked at (ReplicaSets, Pods, Jobs), where that is followed.
     """
 

@@ -14,8 +14,10 @@ from kymatui.domain.readiness import readiness
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Object
+from kymatui.domain.snapshots import FeedState, Object, Snapshot, is_place_feed
 from kymatui.domain.states import State, severity, state_of
+
+_OWNED = ("replicasets ", "pods ", "jobs ")
 
 WATCHED = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})
 """The kinds, besides the modules' own, of which all objects are watched: one that is not seen is missing."""
@@ -77,18 +79,33 @@ class Tree:
     notes: tuple[str, ...] = ()
 
 
-def tree(row: Row, locations: Locations, now: float, *, owned_watched: bool = False) -> Tree:
+_NOT_YET = "ReplicaSets, Pods and Jobs are not followed yet"
+
+
+def unseen_words(snapshot: Snapshot) -> str:
+    """Why Pods and the like may be missing in a tree; empty where they are followed and may be read."""
+    feeds = {name: feed for name, feed in snapshot.feeds.items() if name.startswith(_OWNED) and is_place_feed(name)}
+    refused = sorted(name for name, feed in feeds.items() if feed.state is FeedState.FORBIDDEN)
+    if refused:
+        return f"this user may not list {', '.join(refused)}"
+    failed = sorted(name for name, feed in feeds.items() if feed.state in (FeedState.FAILED, FeedState.ABSENT))
+    if failed:
+        return f"not known, as they cannot be listed: {', '.join(failed)}"
+    return "" if feeds else _NOT_YET
+
+
+def tree(row: Row, locations: Locations, now: float, *, unseen: str = _NOT_YET) -> Tree:
     """The tree of a module as far as it was observed, at a moment in seconds of the Unix clock.
 
-    `owned_watched` says that ReplicaSets, Pods and the like are followed; where they are not, a note says so.
+    `unseen` says why ReplicaSets, Pods and the like may be missing; it is a note where there is a workload.
     """
     growing = _Growing(locations, now, row)
     roots = tuple(growing.roots())
     notes = []
     if row.manifest is None:
         notes.append("there is no Manifest here, so it is not known what else was installed")
-    if not owned_watched and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
-        notes.append("ReplicaSets and Pods are not watched")
+    if unseen and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
+        notes.append(unseen)
     if any(node.sight is Sight.UNWATCHED for root in roots for node in root.walk()):
         notes.append("of objects that are not watched it is only known that they were installed")
     return Tree(roots, tuple(notes))

@@ -16,7 +16,7 @@ from kymatui.settings.schema import ACCENTS
 from kymatui.ui.ascii import AsciiFilter
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.glyphs import SIGNS
-from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Place, Seen, Session
+from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Looks, Place, Seen, Session
 from kymatui.ui.mailbox import Mailbox
 from kymatui.ui.navigation import Step, Trail, Visits
 from kymatui.ui.presenters.connection import Connection, banner, describe
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from kymatui.domain.histories import History
     from kymatui.domain.locating import Locations
-    from kymatui.domain.refs import ObjectRef
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
@@ -89,8 +88,9 @@ class KymatuiApp(App[int]):
         self._memory: Memory | None = None
         self.history: History | None = None
         self.locations: Locations
-        self._looked_at: dict[object, tuple[ObjectRef, ...]] = {}
+        self._looked_at: dict[object, Looks] = {}
         self._interrupted_at = float("-inf")
+        self.has_begun = False
 
     def _read(self, snapshot: Snapshot) -> Catalog:
         """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
@@ -109,11 +109,17 @@ class KymatuiApp(App[int]):
 
     # life
 
+    def get_default_screen(self) -> CatalogScreen:
+        return CatalogScreen()
+
     def on_mount(self) -> None:
-        self.push_screen(CatalogScreen())
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        """Behind the first paint: everything that it need not wait for."""
+        self.has_begun = True
+        for screen in self.framed:
+            screen.call_later(screen.prompt)
         self._mailbox.open()
         self._link.start()
         self.set_interval(1, self._tick)
@@ -122,14 +128,16 @@ class KymatuiApp(App[int]):
         self._mailbox.close()
         self._link.close()
 
-    def follow_events(self, looker: object, refs: tuple[ObjectRef, ...]) -> None:
-        """A screen says whose events it shows; with none it shows them no longer. The last to come is served first."""
-        if self._looked_at.get(looker, ()) == refs:
+    def follow(self, looker: object, looks: Looks) -> None:
+        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        if self._looked_at.get(looker, Looks()) == looks:
             return
         self._looked_at.pop(looker, None)
-        if refs:
-            self._looked_at[looker] = refs
-        self._link.follow_events(tuple(ref for found in reversed(self._looked_at.values()) for ref in found))
+        if looks:
+            self._looked_at[looker] = looks
+        newest = list(reversed(self._looked_at.values()))
+        events = tuple(ref for found in newest for ref in found.events)
+        self._link.follow(Looks(events, tuple(ref for found in newest for ref in found.owned)))
 
     def _tick(self) -> None:
         """Ages move only where something is stale; a live picture costs nothing while nothing happens."""
@@ -142,12 +150,12 @@ class KymatuiApp(App[int]):
         place = values.get(CLUSTER)
         if isinstance(place, Place):
             self._arrive(place)
-        failure = values.get(FAILURE)
-        if isinstance(failure, KymatuiError):
-            self._failed(failure)
         seen = values.get(CATALOG)
         if isinstance(seen, Seen):
             self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
+        for failure in (seen, values.get(FAILURE)):
+            if isinstance(failure, KymatuiError):
+                self._failed(failure)
         self.show_frame()
         if self.shown is not None:
             self.shown.show_catalog()

@@ -42,6 +42,8 @@ class Session(Protocol):
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None: ...
 
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None: ...
+
     def retry(self) -> None: ...
 
     def close(self) -> None: ...
@@ -64,6 +66,17 @@ class Seen:
     catalog: Catalog
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The objects whose events are shown, and those whose Pods and the like are."""
+
+    events: tuple[ObjectRef, ...] = ()
+    owned: tuple[ObjectRef, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.events or self.owned)
+
+
 class ClusterLink:
     """Owns the session and its thread; `close` returns at once, the thread ends by itself."""
 
@@ -82,7 +95,7 @@ class ClusterLink:
         self._changed = threading.Event()
         self._closed = threading.Event()
         self._session: Session | None = None
-        self._looked_at: tuple[ObjectRef, ...] = ()
+        self._looked_at = Looks()
         self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
 
     def start(self) -> None:
@@ -93,10 +106,10 @@ class ClusterLink:
         if self._session is not None:
             threading.Thread(target=self._session.retry, name="cluster-retry", daemon=True).start()
 
-    def follow_events(self, refs: tuple[ObjectRef, ...]) -> None:
-        """Asks for the events of these objects, instead of those that were asked for before."""
-        if refs != self._looked_at:
-            self._looked_at = refs
+    def follow(self, looks: Looks) -> None:
+        """Asks for what belongs to these objects, instead of those that were looked at before."""
+        if looks != self._looked_at:
+            self._looked_at = looks
             self._changed.set()
 
     def close(self) -> None:
@@ -112,23 +125,35 @@ class ClusterLink:
         except KymatuiError as error:
             self._mailbox.put(FAILURE, error)
         except Exception as error:  # noqa: BLE001 (a thread that dies in silence would leave the screen waiting for ever)
-            text = f"{type(error).__name__}: {error}"
-            self._mailbox.put(FAILURE, KymatuiError(text, hint="this is a defect of kymatui; please report it"))
+            self._mailbox.put(FAILURE, _defect(error))
         finally:
             if self._session is not None:
                 self._session.close()
 
     def _follow(self, session: Session) -> None:
         """A burst of changes is read once: whoever sets the event within the pause is served by the next look."""
-        followed: tuple[ObjectRef, ...] = ()
+        followed = Looks()
         while not self._closed.is_set():
             self._changed.clear()
             if followed != self._looked_at:
                 followed = self._looked_at
-                session.follow_events(followed)
-            snapshot = session.snapshot()
-            self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
+                session.follow_events(followed.events)
+                session.follow_owned(followed.owned)
+            self._look(session)
             self._changed.wait()
             if self._closed.is_set():
                 return
             time.sleep(self._pause)
+
+    def _look(self, session: Session) -> None:
+        """A defect that one object brings to light must not end the session: the next look may be a good one."""
+        snapshot = session.snapshot()
+        try:
+            self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
+        except Exception as error:  # noqa: BLE001
+            self._mailbox.put(CATALOG, _defect(error))  # in the same place, so that a later look replaces it
+
+
+def _defect(error: Exception) -> KymatuiError:
+    text = f"{type(error).__name__}: {error}"
+    return KymatuiError(text, hint="this is a defect of kymatui; please report it")

@@ -22,6 +22,7 @@ from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.owned import OwnedFollower
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
@@ -59,6 +60,7 @@ class CatalogSession:
         self._bell = Bell(self._call)
         self._feeds = Feeds(client, self._changed, timing)
         self._events = EventFollower(self._feeds)
+        self._owned = OwnedFollower(self._feeds)
         self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
         self._look = threading.Event()
         self._state = threading.Condition()
@@ -128,6 +130,7 @@ class CatalogSession:
             workloads=tuple(item for fixed in WORKLOADS for item in feeds.objects(fixed.feed)),
             definitions=tuple(map(self._definition, feeds.objects(DEFINITIONS))),
             events=self._events.objects(),
+            owned=self._owned.objects(),
             feeds=self.feeds,
             taken_at=time.time(),
             outside=self._catalogs.templates,
@@ -139,6 +142,14 @@ class CatalogSession:
         One list and watch a namespace, for a few namespaces; with no objects none. Not to be called by two threads.
         """
         self._events.follow(refs)
+        self._bell.ring()
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        """Follows what controllers make in the namespaces of these objects: ReplicaSets, Pods and Jobs.
+
+        Until the next call; with no objects nothing. Not to be called by two threads.
+        """
+        self._owned.follow(refs)
         self._bell.ring()
 
     def retry(self) -> None:

@@ -279,6 +279,23 @@ async def test_a_defect_in_the_thread_is_said_and_not_swallowed() -> None:
         assert "ZeroDivisionError: an unforeseen thing" in text(app, "#notice")
 
 
+async def test_a_look_that_fails_is_said_and_the_next_one_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import kymatui.domain.catalog as domain
+
+    session, read = StillSession(world()), domain.catalog
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        monkeypatch.setattr(domain, "catalog", lambda *args, **more: 1 / 0)
+        session.show(cluster="odd")
+        await until(pilot, lambda: "ZeroDivisionError" in app.screen.query_one(TopLine).facts.banner)
+        assert shown(app) == ALL, "what was seen before stays"
+        assert all(row.dim for row in table(app).rows)
+        monkeypatch.setattr(domain, "catalog", read)
+        session.show(cluster="test")
+        await until(pilot, lambda: app.screen.query_one(TopLine).facts.banner == "")
+        assert not table(app).rows[0].dim
+
+
 async def test_ctrl_r_asks_the_server_again() -> None:
     session = StillSession(world())
     async with app_on(session).run_test(size=SIZE) as pilot:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kymatui.domain.refs import ObjectRef
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
 from kymatui.errors import KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
@@ -160,7 +160,7 @@ def world() -> Snapshot:
         manifests=(installed(),),
         owned=OWNED,
         events=(EVENT,),
-        feeds=LIVE,
+        feeds={**LIVE, place_feed("pods", "kyma-system"): Feed(FeedState.LIVE, b.NOW)},
         taken_at=b.NOW,
     )
 
@@ -177,6 +177,7 @@ class StillSession:
         self._changed: Callable[[], None] = lambda: None
         self.retries = 0
         self.looked_at: tuple[ObjectRef, ...] = ()
+        self.grown_from: tuple[ObjectRef, ...] = ()
 
     def start(self, on_change: Callable[[], None]) -> None:
         self._changed = on_change
@@ -190,6 +191,9 @@ class StillSession:
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
         self.looked_at = tuple(refs)
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        self.grown_from = tuple(refs)
 
     def retry(self) -> None:
         self.retries += 1

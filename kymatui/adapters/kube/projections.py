@@ -63,6 +63,15 @@ class Series(TypedDict, total=False):
     lastObservedTime: str | None
 
 
+class Status(TypedDict, total=False):
+    """Of an object its name, its metadata and its status."""
+
+    apiVersion: str
+    kind: str
+    metadata: Metadata
+    status: dict[str, Any] | None
+
+
 class Event(TypedDict, total=False):
     """Of an event of core/v1 what it is about, what it says, how often and when."""
 

@@ -12,6 +12,8 @@ from textual.widget import Widget
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
+from kymatui.ui.link import Looks
+from kymatui.ui.presenters.events import objects_of
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -40,6 +42,10 @@ class Pane(Vertical):
     def target(self) -> Widget:
         """What takes the keyboard."""
         raise AssertionError(f"{type(self).__name__} does not say")
+
+    def looks(self, row: Row) -> Looks:
+        """What has to be followed for it; the events on every tab, so that they are there when one turns to them."""
+        return Looks(objects_of(row))
 
     @property
     def note(self) -> str:

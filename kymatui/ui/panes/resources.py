@@ -14,8 +14,10 @@ from textual.widgets import Static
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.trees import tree
+from kymatui.domain.trees import tree, unseen_words
+from kymatui.ui.link import Looks
 from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters.events import objects_of
 from kymatui.ui.presenters.tree import COLUMNS, Branch, branches, foldable, references, tree_rows
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import EMPTY
@@ -48,9 +50,14 @@ class ResourcesPane(Pane):
     def target(self) -> Widget:
         return self.query_one(LiveTable)
 
+    def looks(self, row: Row) -> Looks:
+        """Pods and the like are followed only while their tree is seen."""
+        about = objects_of(row)
+        return Looks(about, (*about, *self._refs.values()))
+
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         app = self.kymatui
-        found = tree(row, app.locations, app.clock(), owned_watched=bool(snapshot.owned))
+        found = tree(row, app.locations, app.clock(), unseen=unseen_words(snapshot))
         self._roots = branches(found)
         self._refs = dict(references(self._roots))
         self._notes = found.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
+from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState, is_place_feed
 from kymatui.errors import KymatuiError
 from kymatui.ui.text import plain
 
@@ -27,6 +27,8 @@ def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None
     if failure is not None:
         return Connection("offline", "error")
     feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
+    # What is followed for one screen is said on that screen, unless the connection is lost.
+    feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_place_feed(n)}
     states = [feed.state for feed in feeds.values()]
     if not states:
         return Connection("connecting", "processing")

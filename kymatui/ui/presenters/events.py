@@ -8,7 +8,7 @@ from typing import Any
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import FeedState, Snapshot
+from kymatui.domain.snapshots import FeedState, Snapshot, is_place_feed
 from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
@@ -46,7 +46,7 @@ def tail(module: Row, snapshot: Snapshot, now: float, count: int = 5) -> list[Fa
 
 def why_none(module: Row, snapshot: Snapshot) -> str:
     """What stands where there are no events: none were told, or nobody may look."""
-    feeds = {name: feed for name, feed in snapshot.feeds.items() if name.startswith("events ")}
+    feeds = {name: feed for name, feed in snapshot.feeds.items() if name.startswith("events ") and is_place_feed(name)}
     if not objects_of(module):
         return "The module has no objects here that could have events."
     if any(feed.state is FeedState.FORBIDDEN for feed in feeds.values()):
@@ -70,7 +70,8 @@ def _subject(event: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _when(event: Mapping[str, Any]) -> float:
-    texts: Iterable[object] = (event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp"))
+    newest = _series(event).get("lastObservedTime")
+    texts: Iterable[object] = (newest, event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp"))
     for text in texts:
         if isinstance(text, str) and text:
             try:
@@ -80,8 +81,14 @@ def _when(event: Mapping[str, Any]) -> float:
     return 0.0
 
 
+def _series(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What newer clients tell of an event that came again."""
+    series = event.get("series")
+    return series if isinstance(series, Mapping) else {}
+
+
 def _count(event: Mapping[str, Any]) -> int:
-    count = event.get("count")
+    count = _series(event).get("count") or event.get("count")
     return count if isinstance(count, int) else 0
 
 

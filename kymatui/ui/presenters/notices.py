@@ -30,7 +30,7 @@ def notice(
     snapshot: Snapshot | None, catalog: Catalog | None, failure: KymatuiError | None, *, shown: int, filtered: bool
 ) -> Notice | None:
     """None where there are rows to show."""
-    if failure is not None:
+    if failure is not None and catalog is None:
         return Notice("No connection", plain(str(failure)), plain(failure.hint), "error")
     if shown:
         return None

@@ -116,7 +116,8 @@ class FramedScreen(PromptingScreen):
 
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
-        self.call_after_refresh(self.prompt)  # behind the first paint, and before a person can type
+        if self.kymatui.has_begun:  # the prompt of the first screen is not there before its first paint
+            self.call_after_refresh(self.prompt)
 
     def on_screen_resume(self) -> None:
         """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""

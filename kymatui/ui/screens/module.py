@@ -13,6 +13,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from kymatui.domain.rows import Row
+from kymatui.ui.link import Looks
 from kymatui.ui.navigation import Step
 from kymatui.ui.panes.checks import ChecksPane
 from kymatui.ui.panes.documents import DocumentsPane
@@ -22,7 +23,6 @@ from kymatui.ui.panes.overview import OverviewPane
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.panes.resources import ResourcesPane
 from kymatui.ui.panes.versions import VersionsPane
-from kymatui.ui.presenters.events import objects_of
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
@@ -77,7 +77,7 @@ class ModuleScreen(FramedScreen):
         await self.action_tab(self._tab)
 
     def on_unmount(self) -> None:
-        self.kymatui.follow_events(self, ())
+        self.kymatui.follow(self, Looks())
 
     @property
     def pane(self) -> Pane | None:
@@ -102,7 +102,7 @@ class ModuleScreen(FramedScreen):
         row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
         if row is None or snapshot is None or pane is None:
             return
-        self.kymatui.follow_events(self, objects_of(row))
+        self.kymatui.follow(self, pane.looks(row))
         pane.draw(row, snapshot)
         self._show_tabs()
 

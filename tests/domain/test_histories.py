@@ -1,0 +1,96 @@
+"""What changed between two looks at a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.histories import Happening, History
+from kymatui.domain.locating import locate
+from kymatui.domain.remembering import Memory
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from tests.domain import builders as b
+
+LIVE = {"kymas.operator.kyma-project.io": Feed(FeedState.LIVE)}
+SYNCING = {"kymas.operator.kyma-project.io": Feed(FeedState.SYNCING)}
+
+
+def snapshot(state: str = "Ready", version: str = "1.0.0", *, feeds: Any = LIVE, **more: Any) -> Snapshot:
+    facts: dict[str, Any] = {
+        "kymas": (b.kyma([{"name": "keda"}], status=[b.report("keda", version, state)]),),
+        "release_metas": (b.meta("keda", {"regular": version}),),
+        "templates": (b.template("keda", version),),
+        "module_resources": {b.gvk("keda"): (b.resource("keda", state),)},
+        "workloads": (b.deployment("keda", version),),
+        "feeds": feeds,
+    }
+    return Snapshot("test", **{**facts, **more})
+
+
+def looks(*snapshots: Snapshot, kept: int = 100) -> History:
+    history = History(kept)
+    for number, found in enumerate(snapshots):
+        history.see(catalog(found, b.NOW), found, locate(found, Memory()), b.NOW + number)
+    return history
+
+
+def told(history: History, what: str) -> list[tuple[str, str, float]]:
+    return [(one.before, one.after, one.at - b.NOW) for one in history.of("keda") if one.what == what]
+
+
+def test_the_first_look_is_no_change() -> None:
+    assert looks(snapshot()).happenings == ()
+
+
+def test_a_state_that_changes_is_told_with_the_time() -> None:
+    assert told(looks(snapshot(), snapshot("Warning")), "state") == [("Ready", "Warning", 1)]
+
+
+def test_versions_and_drift_are_told() -> None:
+    history = looks(snapshot(), snapshot(version="1.1.0"))
+    assert told(history, "installed") == [("1.0.0", "1.1.0", 1)]
+    assert told(history, "desired") == [("1.0.0", "1.1.0", 1)]
+
+
+def test_conditions_are_told_with_the_time_that_the_cluster_gives() -> None:
+    broken = (b.deployment("keda", "1.0.0", ready=False),)
+    history = looks(snapshot(), snapshot(workloads=broken))
+    found = next(one for one in history.happenings if one.what == "condition Available")
+    assert (found.before, found.after) == ("True (R)", "False (R)")
+    assert found.about == "Deployment kyma-system/keda-manager"
+    assert found.since == b.NOW - 3600
+
+
+def test_the_newest_come_first() -> None:
+    history = looks(snapshot(), snapshot("Warning"), snapshot("Error"))
+    assert [after for _, after, _ in told(history, "state")] == ["Error", "Warning"]
+
+
+def test_nothing_is_told_while_the_first_lists_are_under_way() -> None:
+    history = looks(snapshot("Warning", feeds=SYNCING), snapshot("Error", feeds=SYNCING), snapshot())
+    assert history.happenings == ()
+
+
+def test_what_is_followed_for_a_screen_does_not_hold_back_the_rest() -> None:
+    feeds = {**LIVE, place_feed("events", "kyma-system"): Feed(FeedState.SYNCING)}
+    assert told(looks(snapshot(feeds=feeds), snapshot("Error")), "state") == [("Ready", "Error", 1)]
+
+
+def test_modules_that_come_and_go_are_told() -> None:
+    empty = snapshot(kymas=(), release_metas=(), templates=(), module_resources={}, workloads=())
+    history = looks(empty, snapshot(), empty)
+    assert [(one.before, one.after) for one in history.of("keda")] == [
+        ("was in the catalog", ""),
+        ("", "came into the catalog"),
+    ]
+
+
+def test_a_look_without_a_change_adds_nothing() -> None:
+    assert looks(snapshot(), snapshot(), snapshot()).happenings == ()
+
+
+def test_no_more_is_kept_than_asked_for() -> None:
+    history = looks(*(snapshot("Ready" if n % 2 else "Error") for n in range(50)), kept=10)
+    assert len(history.happenings) == 10
+    assert isinstance(history.happenings[0], Happening)
+    assert history.happenings[0].at == b.NOW + 49

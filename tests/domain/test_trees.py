@@ -1,0 +1,156 @@
+"""What a module consists of, as deep as owners go, with what is not known said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.locating import Locations, locate
+from kymatui.domain.remembering import Memory
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from kymatui.domain.states import State
+from kymatui.domain.trees import DEEPEST, Node, Role, Sight, Tree, tree, unseen_words
+from tests.domain import builders as b
+
+SYNCED = [
+    {"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "kyma-system", "name": "keda-manager"},
+    {"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "kyma-system", "name": "keda-metrics"},
+    {"group": "", "version": "v1", "kind": "ConfigMap", "namespace": "kyma-system", "name": "keda-config"},
+]
+
+
+def owned(kind: str, name: str, uid: str, owner: str, *, api: str = "v1", **more: Any) -> b.Json:
+    metadata = {"name": name, "namespace": "kyma-system", "uid": uid, "ownerReferences": [{"uid": owner}]}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **more}
+
+
+def snapshot(**more: Any) -> Snapshot:
+    """keda, installed by a Manifest, with its manager's pods."""
+    manifest = b.manifest("keda", "1.0.0")
+    manifest["status"]["synced"] = SYNCED
+    facts: dict[str, Any] = {
+        "kymas": (b.kyma([{"name": "keda"}], status=[b.report("keda", "1.0.0")]),),
+        "release_metas": (b.meta("keda", {"regular": "1.0.0"}),),
+        "templates": (b.template("keda", "1.0.0"),),
+        "manifests": (manifest,),
+        "workloads": (b.deployment("keda", "1.0.0", uid="d"),),
+        "module_resources": {b.gvk("keda"): (b.resource("keda", uid="r"),)},
+        "owned": (
+            owned("ReplicaSet", "keda-manager-1", "rs", "d", api="apps/v1"),
+            owned("Pod", "keda-manager-1-a", "p", "rs", status={"phase": "Pending"}),
+        ),
+    }
+    return Snapshot("test", **{**facts, **more})
+
+
+def grown(found: Snapshot) -> Tree:
+    row = catalog(found, b.NOW).row("keda")
+    assert row is not None
+    return tree(row, locate(found, Memory()), b.NOW, unseen=unseen_words(found))
+
+
+def paths(node: Node, above: str = "") -> list[str]:
+    here = f"{above}/{node.ref.kind.kind}:{node.ref.name}"
+    return [here, *(path for child in node.children for path in paths(child, here))]
+
+
+def node(found: Tree, name: str) -> Node:
+    return next(node for root in found.roots for node in root.walk() if node.ref.name == name)
+
+
+def test_the_manifest_its_inventory_and_everything_that_is_owned_hang_together() -> None:
+    assert [path for root in grown(snapshot()).roots for path in paths(root)] == [
+        "/Manifest:default-keda-1",
+        "/Manifest:default-keda-1/ConfigMap:keda-config",
+        "/Manifest:default-keda-1/Deployment:keda-manager",
+        "/Manifest:default-keda-1/Deployment:keda-manager/ReplicaSet:keda-manager-1",
+        "/Manifest:default-keda-1/Deployment:keda-manager/ReplicaSet:keda-manager-1/Pod:keda-manager-1-a",
+        "/Manifest:default-keda-1/Deployment:keda-metrics",
+        "/Keda:default",
+    ]
+
+
+def test_without_a_manifest_the_manager_is_a_root_and_the_rest_is_said_to_be_unknown() -> None:
+    found = grown(snapshot(manifests=()))
+    assert [(root.ref.name, root.role) for root in found.roots] == [
+        ("default", Role.RESOURCE),
+        ("keda-manager", Role.MANAGER),
+    ]
+    assert "there is no Manifest here, so it is not known what else was installed" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "sight", "state"),
+    [
+        ("keda-manager", Sight.SEEN, State.READY),
+        ("keda-metrics", Sight.MISSING, State.ERROR),
+        ("keda-config", Sight.UNWATCHED, State.UNKNOWN),
+        ("default", Sight.SEEN, State.READY),
+    ],
+)
+def test_missing_is_said_only_of_what_is_watched(name: str, sight: Sight, state: State) -> None:
+    found = node(grown(snapshot()), name)
+    assert (found.sight, found.state) == (sight, state)
+
+
+def test_the_state_of_a_manifest_is_what_it_reports() -> None:
+    broken = b.manifest("keda", "1.0.0", "Error")
+    broken["status"]["conditions"] = [{"type": "Resources", "status": "False", "reason": "NotReady", "message": "no"}]
+    found = grown(snapshot(manifests=(broken,))).roots[0]
+    assert (found.state, found.words) == (State.ERROR, "NotReady: no")
+
+
+def test_a_malformed_manifest_is_shown_as_malformed_with_the_reason() -> None:
+    row = catalog(snapshot(), b.NOW).row("keda")
+    assert row is not None
+    odd = {**b.manifest("keda", "1.0.0"), "spec": "text"}
+    found = tree(row, locate(snapshot(manifests=(odd,)), Memory()), b.NOW)
+    assert (found.roots[0].sight, found.roots[0].words) == (Sight.MALFORMED, "spec is not an object")
+
+
+def test_owners_that_own_each_other_are_shown_once() -> None:
+    ring = (owned("ReplicaSet", "a", "u1", "d", api="apps/v1"), owned("Pod", "b", "u2", "u1"))
+    back = replace(snapshot(), workloads=(b.deployment("keda", "1.0.0", uid="d", ownerReferences=[{"uid": "u2"}]),))
+    found = grown(replace(back, owned=ring))
+    assert [n.ref.name for root in found.roots for n in root.walk()].count("keda-manager") == 1
+
+
+def test_a_chain_without_an_end_ends() -> None:
+    chain = tuple(owned("Pod", f"p{n}", f"u{n}", f"u{n - 1}" if n else "d") for n in range(DEEPEST * 100))
+    found = grown(snapshot(owned=chain))
+    assert "too deep" in node(found, f"p{DEEPEST - 1}").words
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (None, "ReplicaSets, Pods and Jobs are not followed yet"),
+        (FeedState.LIVE, ""),
+        (FeedState.FORBIDDEN, "this user may not list pods in kyma-system"),
+        (FeedState.FAILED, "not known, as they cannot be listed: pods in kyma-system"),
+    ],
+)
+def test_why_pods_are_missing_is_said(state: FeedState | None, words: str) -> None:
+    feeds = {place_feed("pods", "kyma-system"): Feed(state)} if state is not None else {}
+    found = grown(snapshot(feeds=feeds))
+    assert (words in found.notes) is bool(words)
+
+
+def test_the_worst_below_is_the_worst_of_all() -> None:
+    assert grown(snapshot()).roots[0].worst is State.ERROR
+
+
+def test_objects_that_are_odd_are_passed_over() -> None:
+    odd: list[Any] = [{"kind": "Pod"}, {"metadata": None}, {"metadata": {"ownerReferences": "x", "uid": 7}}]
+    assert Locations(odd).owned_by({"metadata": {"uid": "x"}}) == ()
+
+
+def test_a_module_without_anything_has_an_empty_tree() -> None:
+    found = snapshot(manifests=(), workloads=(), module_resources={}, owned=(), kymas=())
+    row = catalog(found, b.NOW).row("keda")
+    assert isinstance(row, Row)
+    assert tree(row, locate(found, Memory()), b.NOW).roots == ()

@@ -1,0 +1,63 @@
+"""Pods and the like are followed where somebody looks, and for no longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.locating import locate
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.remembering import Memory
+from kymatui.domain.snapshots import FeedState, place_feed
+from kymatui.wiring import CatalogSession
+from tests.integration.embedded import KYMAS, Embedded, eventually, reaches
+
+MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "test-a", "web")
+PODS = place_feed("pods", "test-a")
+
+
+@pytest.fixture
+def cluster(strict: Embedded) -> Embedded:
+    strict.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "test-a"}})
+    return strict
+
+
+def web() -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "test-a"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+
+
+def kinds(session: CatalogSession) -> list[str]:
+    return sorted(item["kind"] for item in session.snapshot().owned)
+
+
+def test_what_a_deployment_became_is_found_below_it(cluster: Embedded) -> None:
+    cluster.put(web())
+    with cluster.session() as session:
+        assert PODS not in session.feeds
+        session.follow_owned([MANAGER])
+        eventually(lambda: kinds(session) == ["Pod", "Pod", "ReplicaSet"], "two pods and their set")
+        found = session.snapshot()
+        locations = locate(found, Memory())
+        deployment = locations.find(MANAGER)
+        assert deployment is not None
+        (replicas,) = locations.owned_by(deployment)
+        assert len(locations.owned_by(replicas)) == 2
+        assert catalog(found, 0.0).cluster
+        session.follow_owned(())
+        assert PODS not in session.feeds
+        assert not session.snapshot().owned
+
+
+def test_pods_that_may_not_be_read_are_said_and_hide_nothing(cluster: Embedded) -> None:
+    cluster.grant("test-owned", KYMAS)
+    with cluster.session(viewer=True) as session:
+        session.follow_owned([MANAGER])
+        reaches(session, PODS, FeedState.FORBIDDEN)
