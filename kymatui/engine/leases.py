@@ -170,7 +170,7 @@ class Lease:
         mine = _holder(found) == self._identity
         spec = {
             "holderIdentity": self._identity,
-            "leaseDurationSeconds": int(self._terms.duration),
+            "leaseDurationSeconds": max(1, round(self._terms.duration)),
             "acquireTime": before.get("acquireTime", now) if mine else now,
             "renewTime": now,
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (0 if mine or not found else 1),

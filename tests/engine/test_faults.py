@@ -1,0 +1,139 @@
+"""Servers that misbehave: what passes is tried again, what does not is told, and nothing is written twice."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from kymatui.engine.ports import Cluster
+from kymatui.engine.retrying import Patience, PatientCluster, is_passing, patiently
+from kymatui.engine.running import SystemClock
+from kymatui.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    ServerError,
+    ThrottledError,
+    UnreachableError,
+)
+from tests.engine import objects as make
+from tests.engine.charts import chart, hook
+from tests.engine.installing import LIMITS, bundle, install, plan
+from tests.engine.places import Json, Place
+from tests.engine.test_charts import statuses, uninstall
+
+VERBS = ("patch", "create", "get", "delete", "update")
+FAULTS = [*((word, verb, 2) for word in ("conflict", "error", "drop") for verb in VERBS), ("throttle", "patch", 1)]
+
+
+def module(place: Place) -> tuple[Json, ...]:
+    return (
+        make.definition(place.group, "Thing"),
+        make.service_account("manager"),
+        *(make.config_map(f"c{number}", x="1") for number in range(5)),
+        make.custom(place.group, "Thing", "own"),
+    )
+
+
+@pytest.mark.parametrize(("word", "verb", "count"), FAULTS)
+def test_a_module_is_installed_and_goes_through_anything_that_passes(
+    place: Place, word: str, verb: str, count: int
+) -> None:
+    place.make_namespace()
+    what = chart(
+        place,
+        *module(place),
+        hooks=(hook(make.config_map("h"), "pre-install", "pre-delete", policies=("hook-succeeded",)),),
+        resource=make.custom(place.group, "Thing", "default"),
+    )
+    place.fault(word, verb=verb, count=count)
+    install(place, what)
+    place.fault("clear")
+    assert plan(place, what).changes_nothing
+    assert statuses(place) == [(1, "deployed")]
+    place.fault(word, verb=verb, count=count)
+    uninstall(place)
+    place.fault("clear")
+    assert statuses(place) == []
+    assert place.get("v1", "ConfigMap", "c0") is None
+
+
+def test_every_third_request_fails_and_the_module_is_there(place: Place) -> None:
+    what = bundle(place, *module(place), resource=make.custom(place.group, "Thing", "default"))
+    for word in ("error", "conflict", "drop"):
+        place.fault(word, probability=0.1)
+    install(place, what)
+    place.fault("clear")
+    assert plan(place, what).changes_nothing
+
+
+class Instant:
+    """A clock that never waits."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return 0.0
+
+    def sleep(self, seconds: float, cancel: object = None) -> None:
+        self.waits.append(seconds)
+
+
+@pytest.mark.parametrize(
+    ("error", "passing"),
+    [
+        (ServerError("x", status=500), True),
+        (UnreachableError("x"), True),
+        (ThrottledError("x", status=429, retry_after=2.0), True),
+        (ConflictError("Operation cannot be fulfilled", status=409, reason="Conflict"), True),
+        (ConflictError("Precondition failed: UID", status=409, reason="Conflict"), False),
+        (ConflictError("exists", status=409, reason="AlreadyExists"), False),
+        (
+            ConflictError("x", status=409, reason="Conflict", body={"details": {"causes": [{"field": ".a"}]}}),
+            False,
+        ),
+        (InvalidError("x", status=422), False),
+        (ForbiddenError("x", status=403), False),
+    ],
+)
+def test_what_passes_is_tried_again_and_what_does_not_is_not(error: Exception, passing: bool) -> None:
+    assert is_passing(error) is passing  # type: ignore[arg-type]
+    clock = Instant()
+    calls: list[int] = []
+
+    def call() -> str:
+        calls.append(1)
+        if len(calls) < 3:
+            raise error
+        return "done"
+
+    if passing:
+        assert patiently(call, clock) == "done"
+        assert len(clock.waits) == 2
+    else:
+        with pytest.raises(type(error)):
+            patiently(call, clock)
+        assert len(calls) == 1
+
+
+def test_patience_ends_and_the_servers_time_counts() -> None:
+    clock = Instant()
+
+    def call() -> None:
+        raise ThrottledError("busy", status=429, retry_after=7.0)
+
+    with pytest.raises(ThrottledError):
+        patiently(call, clock, patience=Patience(attempts=3))
+    assert clock.waits == [7.0, 7.0]
+    with pytest.raises(ThrottledError):
+        patiently(call, clock, patience=Patience(longest_wait=5.0))
+    assert len(clock.waits) == 2
+
+
+def test_a_patient_cluster_is_a_cluster(place: Place) -> None:
+
+    cluster: Cluster = PatientCluster(place.cluster, SystemClock(), threading.Event(), LIMITS.patience)
+    assert cluster.name == place.cluster.name
+    assert len(cluster.all_kinds()) > 20

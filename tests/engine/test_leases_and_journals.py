@@ -1,0 +1,201 @@
+"""Who is at work, what he did, and who comes after him."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.identities import is_dead, own_identity
+from kymatui.engine.journals import Journal, Mark, read_journal, unfinished
+from kymatui.engine.leases import LEASE, Lease, Terms
+from kymatui.engine.plans import Action
+from kymatui.engine.running import SystemClock
+from kymatui.errors import CancelledError, ConfigurationError, OutdatedError, PartlyDoneError, RefusedError
+from tests.engine import objects as make
+from tests.engine.installing import LIMITS, Told, actions, apply, bundle, install, plan
+from tests.engine.places import Place, eventually
+
+
+class Slow:
+    """A clock that jumps whenever somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000.0
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
+        self.time += seconds
+
+
+def lease(place: Place, identity: str, clock: object = None, terms: Terms | None = None) -> Lease:
+    return Lease(place.connect(), clock or SystemClock(), "m", place.namespace, identity, terms)  # type: ignore[arg-type]
+
+
+def silent(words: str) -> None:
+    """Nobody listens."""
+
+
+def holder(place: Place) -> str:
+    found = place.raw.get(ObjectRef(LEASE, place.namespace, "kymatui.m"))
+    return "" if found is None else str(found["spec"]["holderIdentity"])
+
+
+def test_the_second_is_told_who_the_first_is(place: Place) -> None:
+    place.make_namespace()
+    cancel = threading.Event()
+    told: list[str] = []
+    with lease(place, "ann@laptop").hold(cancel, silent):
+        assert holder(place) == "ann@laptop"
+        second = lease(place, "bob@desk", terms=Terms(patience=0.0))
+        with pytest.raises(RefusedError, match=r"ann@laptop is at work on .*/m"), second.hold(cancel, told.append):
+            raise AssertionError("two hold one lease")
+    assert holder(place) == ""
+
+
+def test_a_lease_that_is_let_go_is_there_for_the_next(place: Place) -> None:
+    place.make_namespace()
+    for name in ("ann", "bob"):
+        with lease(place, name).hold(threading.Event(), silent):
+            assert holder(place) == name
+
+
+def test_a_lease_that_nobody_renews_is_taken_over(place: Place) -> None:
+    place.make_namespace()
+    clock = Slow()
+    with (
+        lease(place, "ann").hold(threading.Event(), silent),
+        lease(place, "bob", clock).hold(threading.Event(), silent),
+    ):
+        assert holder(place) == "bob"
+        assert clock.time - 1_000_000.0 >= 15.0
+
+
+def test_whoever_loses_his_lease_stops(place: Place) -> None:
+    place.make_namespace()
+    quick = Terms(duration=0.3)
+
+    def work() -> None:
+        with lease(place, "ann", terms=quick).hold(threading.Event(), silent) as stopped:
+            found = place.raw.get(ObjectRef(LEASE, place.namespace, "kymatui.m"))
+            assert found is not None
+            place.raw.update({**found, "spec": {**found["spec"], "holderIdentity": "bob"}})
+            assert stopped.wait(10)
+            raise CancelledError("stopped")
+
+    with pytest.raises(RefusedError, match="was lost to bob"):
+        work()
+    assert holder(place) == "bob"
+
+
+def test_a_process_of_this_machine_that_is_gone_holds_nothing(place: Place) -> None:
+    script = "from kymatui.engine.identities import own_identity; print(own_identity())"
+    gone = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+    assert is_dead(gone)
+    assert not is_dead(own_identity())
+    assert not is_dead("somebody else")
+    place.make_namespace()
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "kymatui.m", "namespace": place.namespace},
+        "spec": {"holderIdentity": gone, "leaseDurationSeconds": 3600},
+    }
+    place.raw.create(body)
+    with lease(place, "bob", terms=Terms(patience=0.0)).hold(threading.Event(), silent):
+        assert holder(place) == "bob"
+
+
+def test_two_runs_on_one_module_write_everything_once(place: Place) -> None:
+    what = bundle(place, *(make.config_map(f"c{number}", x="1") for number in range(8)))
+    place.make_namespace()
+
+    def run(number: int) -> int:
+        cluster = place.connect()
+        for _ in range(5):
+            try:
+                return len(apply(place, plan(place, what, cluster=cluster), cluster=cluster).written)
+            except OutdatedError:
+                continue
+        raise AssertionError("it never came to an end")
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(run, range(2))) == [0, 8]
+
+
+def test_different_modules_do_not_wait_for_each_other(place: Place) -> None:
+    place.make_namespace()
+    with lease(place, "ann").hold(threading.Event(), silent):
+        install(
+            place, bundle(place, make.config_map("a"), name="other"), limits=replace(LIMITS, lease=Terms(patience=0))
+        )
+
+
+def test_a_journal_has_every_step_before_and_after(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "journal"
+    install(place, bundle(place, make.config_map("a"), make.config_map("b")), journal=path)
+    entries = list(read_journal(path))
+    steps = [(entry.mark, entry.what, entry.on.rpartition("/")[2]) for entry in entries]
+    assert (Mark.BEGUN, "create", "a") in steps
+    assert (Mark.DONE, "create", "a") in steps
+    assert len([step for step in steps if step[0] is Mark.BEGUN]) == len([s for s in steps if s[0] is Mark.DONE])
+    assert unfinished(iter(entries)) == ()
+
+
+def test_a_failure_stands_in_the_journal_and_in_the_error(place: Place, tmp_path: Path) -> None:
+    install(place, bundle(place, make.config_map("a", x="1"), make.config_map("c")))
+    newer = plan(place, bundle(place, make.config_map("a", x="2"), make.config_map("b"), make.deployment("d")))
+    place.fault("error", verb="patch", resource="deployments.apps")
+    with pytest.raises(PartlyDoneError, match=r"2 of 4 changes are made, not yet: Deployment .*/d, ConfigMap .*/c"):
+        apply(place, newer, journal=tmp_path / "journal")
+    place.fault("clear")
+    failed = [entry for entry in read_journal(tmp_path / "journal") if entry.mark is Mark.FAILED]
+    assert [entry.on for entry in failed] == [f"Deployment {place.namespace}/d"]
+    assert place.get("v1", "ConfigMap", "c") is not None
+    again = plan(place, bundle(place, make.config_map("a", x="2"), make.config_map("b"), make.deployment("d")))
+    assert actions(again.writes) == [("d", Action.CREATE.value), ("c", Action.DELETE.value)]
+    apply(place, again)
+    assert place.get("v1", "ConfigMap", "c") is None
+
+
+def test_lines_that_were_cut_off_are_not_read_and_spoil_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    for run in ("one", "two"):
+        journal = Journal(path, run, lambda: 1.0)
+        journal.write(Mark.BEGUN, "create", "a")
+        journal.close()
+        with path.open("ab") as file:
+            file.write(b'{"time": 1, "run": "cut')
+    assert [entry.run for entry in read_journal(path)] == ["one", "two"]
+    assert [entry.on for entry in unfinished(read_journal(path))] == ["a"]
+
+
+def test_a_journal_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        Journal(tmp_path / "file" / "journal", "run", lambda: 1.0)
+
+
+def test_a_run_that_is_cancelled_says_what_is_left_and_goes_on_when_run_again(place: Place) -> None:
+    cancel = threading.Event()
+    what = bundle(place, make.config_map("a"), make.deployment("d"))
+    planned = plan(place, what)
+
+    class Stopping(Told):
+        def __call__(self, progress: object) -> None:
+            if "waiting for Deployment" in str(progress):
+                cancel.set()
+
+    with pytest.raises(CancelledError, match="changes are made"):
+        apply(place, planned, cancel=cancel, told=Stopping())
+    eventually(lambda: holder(place) == "", "the lease is let go")
+    install(place, what)
+    assert plan(place, what).changes_nothing
