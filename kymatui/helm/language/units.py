@@ -71,6 +71,17 @@ class Unit:
         return f"{self.name}:{line + 1}:{byte_length(self.source[start:position])}"
 
 
+def _deferred(name: str, names: dict[str, Any], functions: Mapping[str, Function]) -> Callable[..., Any]:
+    """A function that is looked up when it is first called: the modules of some families cost more than a rendering,
+    and templates hold many calls that they do not come to."""
+
+    def call(*arguments: Any) -> Any:
+        found = names[name] = functions[name[2:]].call
+        return found(*arguments)
+
+    return call
+
+
 class Template:
     """A template by name. `run(scope, write, dot)` executes it."""
 
@@ -111,7 +122,7 @@ class Template:
         for function in [code, *[part for part in code.co_consts if isinstance(part, CodeType)]]:
             for name in function.co_names:
                 if name.startswith("f_") and name not in names:
-                    names[name] = self.unit.functions[name[2:]].call
+                    names[name] = _deferred(name, names, self.unit.functions)
 
     def _compile(self) -> tuple[CodeType, Emitter]:
         from kymatui.helm.language.compiling import compile_template
