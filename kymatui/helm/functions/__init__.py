@@ -79,15 +79,9 @@ FAMILIES: Final[Mapping[str, str]] = {
         fromJson fromJsonArray fromToml fromYaml fromYamlArray mustFromJson mustToJson mustToPrettyJson
         mustToRawJson mustToYaml toJson toPrettyJson toRawJson toToml toYaml toYamlPretty
     """,
-    "passwords": """
-        bcrypt decryptAES derivePassword encryptAES htpasswd
-    """,
-    "keys": """
-        genPrivateKey
-    """,
-    "certificates": """
-        buildCustomCert genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert
-        genSignedCertWithKey
+    "secrets": """
+        bcrypt buildCustomCert decryptAES derivePassword encryptAES genCA genCAWithKey genPrivateKey
+        genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey htpasswd
     """,
 }
 """The modules of this package, and the functions in each."""

@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.functions.encoding import CorruptInputError, decode_base64
 from kymatui.helm.functions.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
 from kymatui.helm.govalues.printing import format_value
@@ -297,20 +296,3 @@ def _issuer_identifier(issuer: x509.Certificate | None) -> bytes | None:
         return issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
     except (x509.ExtensionNotFound, ValueError):
         return None
-
-
-FUNCTIONS: Final = table(
-    (
-        declare("genCA(string, int)", gen_ca, environment=True),
-        declare("genCAWithKey(string, int, string)", gen_ca_with_key, environment=True),
-        declare("genSelfSignedCert(string, list, list, int)", gen_self_signed, environment=True),
-        declare(
-            "genSelfSignedCertWithKey(string, list, list, int, string)", gen_self_signed_with_key, environment=True
-        ),
-        declare("genSignedCert(string, list, list, int, certificate)", gen_signed, environment=True),
-        declare(
-            "genSignedCertWithKey(string, list, list, int, certificate, string)", gen_signed_with_key, environment=True
-        ),
-        declare("buildCustomCert(string, string)", build_custom_cert),
-    )
-)

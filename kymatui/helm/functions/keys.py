@@ -11,7 +11,6 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 
-from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.text import to_bytes
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | dsa.DSAPrivateKey
@@ -101,6 +100,3 @@ def gen_private_key(kind: str) -> str:
     if kind == "ed25519":
         return write_key(ed25519.Ed25519PrivateKey.generate())
     return f"Unknown type {kind}"
-
-
-FUNCTIONS: Final = table((declare("genPrivateKey(string)", gen_private_key),))

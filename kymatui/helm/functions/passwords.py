@@ -11,7 +11,6 @@ import bcrypt as bcrypt_library
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.functions.encoding import CorruptInputError, decode_base64
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import FunctionError, Panic
@@ -119,14 +118,3 @@ def decrypt_aes(password: str, text: str) -> str:
     if length < 0:
         raise Panic(f"runtime error: slice bounds out of range [:{length}]")
     return from_bytes(decrypted[:length])
-
-
-FUNCTIONS: Final = table(
-    (
-        declare("bcrypt(string)", bcrypt, environment=True),
-        declare("htpasswd(string, string)", htpasswd, environment=True),
-        declare("derivePassword(uint32, string, string, string, string)", derive_password),
-        declare("encryptAES(string, string)", encrypt_aes, environment=True),
-        declare("decryptAES(string, string)", decrypt_aes),
-    )
-)

@@ -25,8 +25,9 @@ def test_no_name_stands_in_two_families() -> None:
 
 def test_one_function_imports_one_family() -> None:
     program = (
-        "import sys; from kymatui.helm.functions import FUNCTIONS; FUNCTIONS['trim'];"
-        "print('kymatui.helm.functions.certificates' in sys.modules, 'trim' in FUNCTIONS, 'nope' in FUNCTIONS)"
+        "import sys; from kymatui.helm.functions import FUNCTIONS; FUNCTIONS['trim'], FUNCTIONS['genCA'];"
+        "print('kymatui.helm.functions.dates' in sys.modules, 'cryptography' in sys.modules,"
+        " 'trim' in FUNCTIONS, 'nope' in FUNCTIONS)"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False", "True", "False"]
+    assert run.stdout.split() == ["False", "False", "True", "False"]
