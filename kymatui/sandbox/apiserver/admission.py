@@ -73,22 +73,30 @@ class Admission:
                         "tolerationSeconds": _TOLERATED_SECONDS,
                     }
                 )
-        self._priority(spec)
+        self._priority(obj, spec)
 
-    def _priority(self, spec: dict[str, Any]) -> None:
+    def _priority(self, pod: Object, spec: dict[str, Any]) -> None:
         name = spec.get("priorityClassName") or ""
+        pod_name = metadata_of(pod).get("name") or ""
         resource = "priorityclasses.scheduling.k8s.io"
         if name:
             found = self._store.get(resource, "", name)
             if found is None:
-                raise forbidden("pods", "", f"no PriorityClass with name {name} was found")
+                raise forbidden("pods", pod_name, f"no PriorityClass with name {name} was found")
             chosen = found.body()
         else:
             bodies = (stored.body() for stored in self._store.walk(resource))
             chosen = next((body for body in bodies if body.get("globalDefault")), {})
             if chosen:
                 spec["priorityClassName"] = chosen["metadata"]["name"]
-        spec["priority"] = chosen.get("value", 0)
+        value = chosen.get("value", 0)
+        if spec.get("priority") not in (None, value):
+            why = (
+                f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+                f"priority admission controller computed {value} from the given PriorityClass name"
+            )
+            raise forbidden("pods", pod_name, why)
+        spec["priority"] = value
         spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
 
     def _claim(self, obj: Object) -> None:

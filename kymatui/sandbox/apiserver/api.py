@@ -131,7 +131,7 @@ class Api:
         """A namespaced resource without its namespace, or the other way about."""
         if resource.custom:
             return NOT_FOUND
-        if resource.namespaced and request.method == "POST":
+        if resource.namespaced and request.method in ("POST", "DELETE"):
             raise method_not_allowed()
         raise no_such_resource()
 

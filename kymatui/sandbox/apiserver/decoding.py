@@ -32,6 +32,17 @@ _GO_KINDS: tuple[tuple[type, str], ...] = (
 )
 
 
+class UnreadableYamlError(StatusError):
+    """400 for a body that is not YAML; the text is the YAML reader's."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(bad_request(f"error converting YAML to JSON: {why}").status)
+        self.args = (why,)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def go_type_name(value: Any) -> str:
     """What encoding/json calls a value's JSON type."""
     return next((name for kind, name in _GO_KINDS if isinstance(value, kind)), "object")
@@ -80,13 +91,17 @@ def as_json(request: Request) -> bytes:
     except ProtobufError as error:
         raise bad_request(str(error)) from None
     except HelmError as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from None
+        raise UnreadableYamlError(str(error).removeprefix("error converting YAML to JSON: ")) from None
     return request.body
 
 
 def decode_body(request: Request, resource: Resource) -> Object:
     """The object of a POST or PUT, with `kind` and `apiVersion` checked; raises StatusError 400, 415, 422."""
-    data = as_json(request)
+    try:
+        data = as_json(request)
+    except UnreadableYamlError as error:
+        raise unrecognized(resource, str(error), request.body, binary=True) from None
+    is_yaml = data is not request.body
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -95,20 +110,23 @@ def decode_body(request: Request, resource: Resource) -> Object:
         value = {}
     if not isinstance(value, dict):
         why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {_STRUCT}"
-        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", data, binary=True)
-    check_type_fields(value)
+        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", request.body, binary=True)
+    problem = type_fields_problem(value)
+    if problem:
+        raise unrecognized(resource, problem, request.body, binary=is_yaml)
     return value
 
 
-def check_type_fields(value: Object) -> None:
-    """Raises StatusError 400 where `apiVersion` or `kind` is no string."""
+def type_fields_problem(value: Object) -> str:
+    """What is wrong where `apiVersion` or `kind` is no string."""
     for name in ("apiVersion", "kind"):
         given = value.get(name)
         if given is not None and not isinstance(given, str):
-            raise bad_request(
+            return (
                 "couldn't get version/kind; json parse error: json: cannot unmarshal "
                 f"{go_type_name(given)} into Go struct field .{name} of type string"
             )
+    return ""
 
 
 def unrecognized(resource: Resource, why: str, data: bytes, *, binary: bool = False) -> StatusError:

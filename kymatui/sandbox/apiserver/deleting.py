@@ -155,6 +155,8 @@ def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
     if options.policy:
         more = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])
         return finalizers + more
+    if obj.get("kind") == "Job":
+        return [*finalizers, ORPHAN]  # what deletion of jobs has always done where nothing was asked for
     kept = [name for name in given if name in (ORPHAN, FOREGROUND)]
     if ORPHAN in kept:
         return [*finalizers, ORPHAN]

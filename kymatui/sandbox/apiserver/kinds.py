@@ -17,13 +17,40 @@ from kymatui.sandbox.customrules import custom_errors
 from kymatui.sandbox.schemas.decoding import DecodeError, decode, empty
 from kymatui.sandbox.schemas.fielderrors import causes
 from kymatui.sandbox.schemas.kinds.defaults import default_builtin
-from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update
+from kymatui.sandbox.schemas.kinds.metadata import validate_metadata_update, validate_shared
 from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_custom_metadata, validate_update
 from kymatui.sandbox.schemas.nodes import GVK, Schema
 from kymatui.sandbox.schemas.pruning import read_custom
 from kymatui.sandbox.tables.builtin import builtin_cells
 from kymatui.sandbox.tables.columns import builtin_columns
 from kymatui.sandbox.tables.custom import custom_cells, custom_columns
+
+_LOOKS_AT_METADATA = {
+    **dict.fromkeys(("events", "poddisruptionbudgets.policy"), 2),
+    **dict.fromkeys(
+        (
+            "configmaps",
+            "secrets",
+            "serviceaccounts",
+            "pods",
+            "endpoints",
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "replicationcontrollers",
+            "jobs.batch",
+            "ingresses.networking.k8s.io",
+            "storageclasses.storage.k8s.io",
+            "roles.rbac.authorization.k8s.io",
+            "rolebindings.rbac.authorization.k8s.io",
+            "clusterroles.rbac.authorization.k8s.io",
+            "clusterrolebindings.rbac.authorization.k8s.io",
+        ),
+        4,
+    ),
+}
+"""How often an update of a kind looks at its metadata: that many causes an error there has. Others do three times."""
 
 
 class BuiltinSemantics:
@@ -67,8 +94,10 @@ class BuiltinSemantics:
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
         group, _, kind = self._gvk
-        # the generic step and the kind's own look at metadata both
+        # the generic step and the kind's own look at metadata both, many kinds once or twice more
         found = [*validate_metadata_update(new, old), *validate_update(group, kind, new, old, subresource)]
+        if not subresource:
+            found += validate_shared(new["metadata"], custom=False) * (_LOOKS_AT_METADATA.get(self._resource, 3) - 2)
         return causes(found)
 
     def columns(self) -> list[Object]:

@@ -9,7 +9,7 @@ from typing import Any
 from kymatui.sandbox.apiserver.exchange import Request, Response
 from kymatui.sandbox.apiserver.resources import Object
 from kymatui.sandbox.apiserver.routing import is_true
-from kymatui.sandbox.apiserver.statuses import StatusError, bad_request
+from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, invalid
 from kymatui.sandbox.clock import Clock, Timer, micro_timestamp
 from kymatui.sandbox.storage import Store
 
@@ -18,6 +18,23 @@ _MOST_LINES = 2000
 _TEXT = "text/plain"
 
 Line = tuple[float, str]
+
+
+def _check_options(request: Request, name: str) -> None:
+    """Raises StatusError 422 for numbers that cannot be."""
+    causes: list[dict[str, str]] = []
+    least = {"tailLines": (0, "must be greater than or equal to 0"), "limitBytes": (1, "must be greater than 0")}
+    least["sinceSeconds"] = (1, "must be greater than 0")
+    for option, (low, text) in least.items():
+        given = request.first(option)
+        if given.lstrip("-").isdigit() and int(given) < low:
+            message = f"Invalid value: {given}: {text}"
+            causes.append({"reason": "FieldValueInvalid", "message": message, "field": option})
+    if request.first("sinceSeconds") and request.first("sinceTime"):
+        text = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+        causes.append({"reason": "FieldValueForbidden", "message": text, "field": ""})
+    if causes:
+        raise invalid("PodLogOptions", name, causes)
 
 
 class PodLogs:
@@ -29,6 +46,7 @@ class PodLogs:
 
     def answer(self, request: Request, pod: Object) -> Response:
         """Raises StatusError 400 where there is no such container, or nothing to read yet."""
+        _check_options(request, pod["metadata"]["name"])
         container = _container(pod, request.first("container"))
         status = _container_status(pod, container)
         started = _started(pod, status, container)

@@ -9,6 +9,7 @@ from typing import Any
 from kymatui.sandbox.apiserver.exchange import Request
 from kymatui.sandbox.apiserver.routing import is_true
 from kymatui.sandbox.apiserver.statuses import bad_request, failure, invalid
+from kymatui.sandbox.schemas.fielderrors import quoted
 
 Cause = dict[str, str]
 
@@ -129,8 +130,7 @@ def _manager_causes(manager: str) -> list[Cause]:
     for position, char in enumerate(manager):
         if not char.isprintable():
             text = f"invalid character U+{ord(char):04X} (at position {position})"
-            quoted = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in manager)
-            return [wrong(f'"{quoted}"', text, "fieldManager")]
+            return [wrong(quoted(manager), text, "fieldManager")]
     return []
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from kymatui.errors import HelmError
-from kymatui.sandbox.apiserver.decoding import SCHEME, go_type_name, parse_json, parse_yaml
+from kymatui.sandbox.apiserver.decoding import SCHEME, duplicate_fields, go_type_name, parse_json, parse_yaml
 from kymatui.sandbox.apiserver.exchange import Request
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.resources import DecodingError, Object, Resource
@@ -18,7 +18,8 @@ from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, failure
 from kymatui.sandbox.patching.failures import PatchFailedError
 from kymatui.sandbox.patching.jsonpatch import apply_json_patch
 from kymatui.sandbox.patching.mergepatch import apply_merge_patch
-from kymatui.sandbox.patching.strategic import apply_strategic_patch
+from kymatui.sandbox.patching.strategic import apply_strategic_patch, go_text
+from kymatui.sandbox.schemas.converting import conversion_problem
 
 JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -77,6 +78,12 @@ class Patch:
             raise bad_request(
                 f"error decoding patch: json: cannot unmarshal {name} into Go value of type []handlers.jsonPatchOp"
             )
+        for operation in self.value:
+            if not isinstance(operation, dict):
+                name = go_type_name(operation)
+                raise bad_request(
+                    f"error decoding patch: json: cannot unmarshal {name} into Go value of type handlers.jsonPatchOp"
+                )
         if len(self.value) > _MOST_OPERATIONS:
             message = (
                 f"Request entity too large: The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, "
@@ -104,16 +111,25 @@ class Patch:
     ) -> tuple[Object, list[str]]:
         """A patched object as its kind has it, with defaults, and warnings; raises StatusError 422."""
         self._check_type(obj, resource, registered)
-        text = _as_shown(obj, resource)
+        typed = self.kind == STRATEGIC
+        text = go_text(self.value).encode() if typed else _as_shown(obj, resource)
+        if typed and (problem := conversion_problem(resource.schema, obj)):
+            raise _invalid_patch(text, problem)
         try:
             decoded, problems = resource.semantics.decode(obj)
         except DecodingError as error:
             raise _invalid_patch(text, str(error)) from None
+        if self.kind == MERGE:
+            problems = [*duplicate_fields(self.data), *problems]
         if problems and validation == "Strict":
             raise _invalid_patch(text, "strict decoding error: " + ", ".join(problems))
         return decoded, problems if validation == "Warn" else []
 
     def _check_type(self, obj: Object, resource: Resource, registered: Callable[[str, str], bool]) -> None:
+        if not resource.custom:
+            for name, usual in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+                if not obj.get(name):
+                    obj[name] = usual
         api_version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
         if (api_version, kind) == (resource.api_version, resource.kind):
             return
@@ -135,7 +151,7 @@ class Patch:
             group, _, version = api_version.rpartition("/")
             raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
         metadata = metadata_of(value)
-        if metadata.get("managedFields"):
+        if metadata.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
         given = metadata.get("name")
         if given and given != info.name:

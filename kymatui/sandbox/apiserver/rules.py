@@ -60,10 +60,12 @@ class KindRules:
 
     # -- services
 
-    def allocate(self, resource: Resource, obj: Object) -> None:
-        """Gives a service its addresses and node ports; raises StatusError 422 where one is taken."""
+    def allocate(self, resource: Resource, obj: Object, live: Object | None = None) -> None:
+        """Gives a service its addresses and node ports, or those of `live` again; raises StatusError 422."""
         if resource.full_name != "services":
             return
+        if live is not None:
+            follow_type(obj["spec"], live["spec"])
         spec: dict[str, Any] = obj["spec"]
         kind = spec.get("type", "ClusterIP")
         if kind == "ExternalName":
@@ -74,10 +76,22 @@ class KindRules:
         elif spec["clusterIP"] != "None":
             self._check_address(obj, spec["clusterIP"])
         spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
+        if spec["clusterIP"] == "None" and not spec.get("selector"):
+            spec.setdefault("ipFamilies", ["IPv4", "IPv6"])
+            spec.setdefault("ipFamilyPolicy", "RequireDualStack")
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         if kind in ("NodePort", "LoadBalancer"):
             self._give_node_ports(spec)
+        if kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
+            self._give_health_port(spec)
+
+    def _give_health_port(self, spec: dict[str, Any]) -> None:
+        if not spec.get("healthCheckNodePort"):
+            taken = {port.get("nodePort") for other in self._services() for port in other.get("ports") or ()}
+            taken |= {other.get("healthCheckNodePort") for other in self._services()}
+            taken |= {port.get("nodePort") for port in spec.get("ports") or ()}
+            spec["healthCheckNodePort"] = next(number for number in _NODE_PORTS if number not in taken)
 
     def _services(self, but: str = "") -> list[dict[str, Any]]:
         return [stored.body()["spec"] for stored in self._store.walk("services") if stored.uid != but]
@@ -102,10 +116,50 @@ class KindRules:
 
     def _give_node_ports(self, spec: dict[str, Any]) -> None:
         taken = {port.get("nodePort") for other in self._services() for port in other.get("ports") or ()}
+        taken |= {port.get("nodePort") for port in spec.get("ports") or ()}
         free = (number for number in _NODE_PORTS if number not in taken)
         for port in spec.get("ports") or ():
             if not port.get("nodePort"):
                 port["nodePort"] = next(free)
+
+
+_ADDRESSED = ("ClusterIP", "NodePort", "LoadBalancer")
+_ON_NODES = ("NodePort", "LoadBalancer")
+
+
+def follow_type(spec: dict[str, Any], old: dict[str, Any]) -> None:
+    """What was allocated is kept where it is not said again, and goes where the new type has none."""
+    kind, before = spec.get("type"), old.get("type")
+    if before in _ADDRESSED and kind in _ADDRESSED:
+        if not spec.get("clusterIP"):
+            for name in ("clusterIP", "clusterIPs"):
+                if name in old:
+                    spec[name] = old[name]
+        for name in ("ipFamilies", "ipFamilyPolicy"):
+            if name in old:
+                spec.setdefault(name, old[name])
+    if before in _ON_NODES:
+        _follow_node_ports(spec, old)
+    if before == "LoadBalancer" and kind != "LoadBalancer":
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"):
+            if spec.get(name) == old.get(name):
+                spec.pop(name, None)
+    outside = kind in _ON_NODES or bool(spec.get("externalIPs"))
+    if not outside and spec.get("externalTrafficPolicy") == old.get("externalTrafficPolicy"):
+        spec.pop("externalTrafficPolicy", None)
+
+
+def _follow_node_ports(spec: dict[str, Any], old: dict[str, Any]) -> None:
+    known = {(port.get("port"), port.get("protocol")): port.get("nodePort") for port in old.get("ports") or ()}
+    given = [port.get("nodePort") for port in spec.get("ports") or ()]
+    if spec.get("type") in _ON_NODES:
+        for port in spec.get("ports") or ():
+            number = known.get((port.get("port"), port.get("protocol")))
+            if number and not port.get("nodePort") and number not in given:
+                port["nodePort"] = number
+    elif given == [port.get("nodePort") for port in old.get("ports") or ()]:
+        for port in spec.get("ports") or ():
+            port.pop("nodePort", None)
 
 
 def _without_addresses(service: dict[str, Any]) -> None:

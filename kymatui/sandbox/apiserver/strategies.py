@@ -69,6 +69,8 @@ def _select_by_uid(job: Object) -> None:
         labels.setdefault(f"{prefix}job-name", metadata["name"])
     selector: dict[str, Any] = spec.setdefault("selector", {})
     selector.setdefault("matchLabels", {}).setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
+    if not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
 
 
 def _first_status(resource: str, obj: Object, empty_status: Any, now: float) -> Any:

@@ -110,6 +110,8 @@ class Subresources:
         """Deletes the pod unless a disruption budget forbids it."""
         stored = self._reader.require(resource, info.namespace, info.name)
         body = _body(request)
+        if ((body.get("metadata") or {}).get("name") or info.name) != info.name:
+            raise bad_request("name in URL does not match name in Eviction object")
         options = delete_options(request, body.get("deleteOptions"))
         self._check_budgets(self._reader.object(resource, stored))
         self._deleter.delete_object(resource, stored, options, user)

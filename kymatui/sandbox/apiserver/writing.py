@@ -96,7 +96,9 @@ class Writer:
         resource.semantics.prepare_create(obj)
         self.rules.allocate(resource, obj)
         _raise_causes(resource, obj, resource.semantics.validate_create(obj))
-        if version:
+        if version and options.dry_run:
+            metadata["resourceVersion"] = version
+        elif version:
             raise failure(500, "", "resourceVersion should not be set on objects to be created")
         name = metadata.get("name") or ""
         namespace = metadata.get("namespace") or ""
@@ -118,10 +120,13 @@ class Writer:
         options = write_options(request, "UpdateOptions")
         obj = decode_body(request, resource)
         check_kind(obj, resource, self.kinds.registered, request.body)
+        resets = isinstance(obj.get("metadata"), dict) and obj["metadata"].get("managedFields") == []
         doubled = duplicate_fields(request.body) if options.validation != "Ignore" else []
         obj, warnings = decode_typed(obj, resource, options.validation, doubled)
         check_namespace(obj, info.namespace, resource)
         check_name(obj, info.name)
+        if resets:
+            metadata_of(obj)["managedFields"] = [{}]
         written = self.update_object(resource, obj, info, user, options)
         answer = self.reader.answer_object(request, resource, written.obj, accepted, 201 if written.created else 200)
         return with_warnings(answer, warnings)
@@ -156,7 +161,7 @@ class Writer:
         check_version(obj, live, resource, info.name, unconditional=resource.unconditional_update)
         keep_system_fields(obj, live)
         resource.semantics.prepare_update(obj, live, subresource)
-        self.rules.allocate(resource, obj)
+        self.rules.allocate(resource, obj, live)
         self.holding.keep(resource.full_name, obj)
         _raise_causes(resource, obj, resource.semantics.validate_update(obj, live, subresource), info.name)
         self.admission.validate(resource, obj, live, user)
@@ -192,9 +197,12 @@ class Writer:
     ) -> tuple[Written, list[str]]:
         live = self.reader.object(resource, stored)
         patched = patch.apply(resource, self.reader.object(resource, stored))
+        resets = metadata_of(patched).get("managedFields") == []
         obj, warnings = patch.decode(patched, resource, options.validation, self.kinds.registered)
         check_namespace(obj, info.namespace, resource)
         check_name(obj, info.name)
+        if resets:
+            metadata_of(obj)["managedFields"] = [{}]
         self.ownership.updated(resource, live, obj, options.manager, info.subresource, self.clock.now())
         return Written(self.replace(resource, stored, live, obj, info, user, options), False), warnings
 

@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
         return {
             name: _plain(item)
             for name, item in value.items()
-            if item is not None and name not in (DIRECTIVE, RETAIN) and not name.startswith((ORDER, DELETE_FROM))
+            if item is not None and name != DIRECTIVE and not name.startswith((ORDER, DELETE_FROM))
         }
     if isinstance(value, list):
         return [_plain(item) for item in value if not (isinstance(item, dict) and DIRECTIVE in item)]

@@ -305,6 +305,10 @@ SHOWN = frozenset(
         "Event.reportingComponent",
         "Event.reportingInstance",
         "HorizontalPodAutoscalerStatus.currentReplicas",
+        "PodDisruptionBudgetStatus.currentHealthy",
+        "PodDisruptionBudgetStatus.desiredHealthy",
+        "PodDisruptionBudgetStatus.disruptionsAllowed",
+        "PodDisruptionBudgetStatus.expectedPods",
         "StatefulSetSpec.serviceName",
         "StatefulSetStatus.availableReplicas",
     )

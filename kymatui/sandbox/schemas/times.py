@@ -34,6 +34,9 @@ def parse_time(text: str, *, micro: bool = False) -> datetime:
     layout = _MICRO_LAYOUT if micro else _LAYOUT
     if match is None:
         raise TimeError(_complaint(text, layout))
+    if micro and len(match[7] or "") != 6:
+        rest = text[match.end(6) :]
+        raise TimeError(f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as ".000000"')
     zone = UTC if match[8] == "Z" else _zone(match[8])
     micros = int(((match[7] or "") + "000000")[:6])
     numbers = [int(match[index]) for index in range(1, 7)]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
+
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
 from kymatui.sandbox.schemas.kinds.metadata import immutable, not_negative, one_of, validate_selector
-from kymatui.sandbox.schemas.kinds.names import dns_subdomain
+from kymatui.sandbox.schemas.kinds.names import dns_subdomain, ip_address, port_number, wildcard_subdomain
+from kymatui.sandbox.schemas.kinds.podrules import validate_port_or_name
 from kymatui.sandbox.schemas.kinds.workloadrules import int_or_percent
 from kymatui.sandbox.schemas.nodes import Object
+from kymatui.sandbox.schemas.quantities import amount
 
 Errors = list[FieldError]
+_BAD_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
 def validate_claim(obj: Object) -> Errors:
@@ -19,8 +25,11 @@ def validate_claim(obj: Object) -> Errors:
     if not modes:
         errors.append(required("spec.accessModes", "at least 1 access mode is required"))
     errors += [unsupported("spec.accessModes", mode, choices) for mode in modes if mode not in choices]
-    if not ((spec.get("resources") or {}).get("requests") or {}).get("storage"):
+    storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if not storage:
         errors.append(required("spec.resources[storage]"))
+    elif amount(storage) <= 0:
+        errors.append(wrong("spec.resources[storage]", storage, "must be greater than zero"))
     return errors
 
 
@@ -39,11 +48,14 @@ def validate_claim_update(new: Object, old: Object) -> Errors:
 def validate_ingress(obj: Object) -> Errors:
     spec: Object = obj["spec"]
     if not spec.get("rules") and spec.get("defaultBackend") is None:
-        return [wrong("spec", spec, "either `defaultBackend` or `rules` must be specified")]
+        return [wrong("spec", None, "either `defaultBackend` or `rules` must be specified")]
     errors: Errors = []
     for index, rule in enumerate(spec.get("rules") or ()):
         http = rule.get("http")
         at = f"spec.rules[{index}]"
+        host = rule.get("host") or ""
+        if host:
+            errors += _validate_host(host, f"{at}.host")
         if http is None:
             continue
         if not http.get("paths"):
@@ -53,13 +65,22 @@ def validate_ingress(obj: Object) -> Errors:
     return errors
 
 
+def _validate_host(host: str, at: str) -> Errors:
+    try:
+        ipaddress.ip_address(host)
+        return [wrong(at, host, "must be a DNS name, not an IP address")]
+    except ValueError:
+        problems = wildcard_subdomain(host) if "*" in host else dns_subdomain(host)
+        return [wrong(at, host, problem) for problem in problems]
+
+
 def _validate_ingress_path(path: Object, at: str) -> Errors:
     kind, text = path.get("pathType"), path.get("path") or ""
     errors: Errors = []
     choices = ("Exact", "ImplementationSpecific", "Prefix")
     if kind is None:
-        errors.append(required(f"{at}.pathType", "pathType must be specified"))
-    elif kind not in choices:
+        return [required(f"{at}.pathType", "pathType must be specified")]
+    if kind not in choices:
         errors.append(unsupported(f"{at}.pathType", kind, choices))
     elif kind != "ImplementationSpecific" and not text.startswith("/"):
         errors.append(wrong(f"{at}.path", text, "must be an absolute path"))
@@ -80,7 +101,11 @@ def validate_budget(obj: Object) -> Errors:
     spec: Object = obj["spec"]
     errors: Errors = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
-        errors.append(wrong("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+        shown = {"MinAvailable": spec["minAvailable"], "Selector": spec.get("selector")}
+        shown |= {"MaxUnavailable": spec["maxUnavailable"], "UnhealthyPodEvictionPolicy": None}
+        value = json.dumps(shown, separators=(",", ":"))
+        text = "minAvailable and maxUnavailable cannot be both set"
+        errors.append(FieldError("Invalid", "spec", f"Invalid value: {value}: {text}"))
     for name in ("minAvailable", "maxUnavailable"):
         if spec.get(name) is not None:
             errors += int_or_percent(spec[name], f"spec.{name}")
@@ -94,7 +119,7 @@ def validate_autoscaler(obj: Object) -> Errors:
     if least is not None and least < 1:
         errors.append(wrong("spec.minReplicas", least, "must be greater than or equal to 1"))
     if most < 1:
-        errors.append(wrong("spec.maxReplicas", most, "must be greater than 0"))
+        errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
     if least is not None and most < least:
         errors.append(wrong("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
     ref: Object = spec.get("scaleTargetRef") or {}
@@ -196,7 +221,91 @@ def _validate_webhook(webhook: Object, at: str) -> Errors:
 
 
 def validate_network_policy(obj: Object) -> Errors:
-    return validate_selector((obj.get("spec") or {}).get("podSelector"), "spec.podSelector")
+    spec: Object = obj.get("spec") or {}
+    errors = validate_selector(spec.get("podSelector"), "spec.podSelector")
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(direction) or ()):
+            errors += _validate_policy_rule(rule, f"spec.{direction}[{index}]", peers)
+    types: list[str] = spec.get("policyTypes") or []
+    if len(types) > 2:
+        return [*errors, wrong("spec.policyTypes", types, "may not specify more than two policyTypes")]
+    choices = ("Ingress", "Egress")
+    return errors + [
+        unsupported(f"spec.policyTypes[{index}]", kind, choices)
+        for index, kind in enumerate(types)
+        if kind not in choices
+    ]
+
+
+def _validate_policy_rule(rule: Object, at: str, peers: str) -> Errors:
+    errors: Errors = []
+    for index, port in enumerate(rule.get("ports") or ()):
+        place = f"{at}.ports[{index}]"
+        errors += one_of(port, "protocol", ("SCTP", "TCP", "UDP"), place)
+        if port.get("port") is not None:
+            errors += validate_port_or_name(port["port"], f"{place}.port")
+    for index, peer in enumerate(rule.get(peers) or ()):
+        errors += _validate_peer(peer, f"{at}.{peers}[{index}]")
+    return errors
+
+
+def _validate_peer(peer: Object, at: str) -> Errors:
+    errors: Errors = []
+    for name in ("podSelector", "namespaceSelector"):
+        errors += validate_selector(peer.get(name), f"{at}.{name}")
+    block = peer.get("ipBlock")
+    if block is not None:
+        cidr = block.get("cidr") or ""
+        if not cidr:
+            errors.append(required(f"{at}.ipBlock.cidr"))
+        elif not _is_cidr(cidr):
+            errors.append(wrong(f"{at}.ipBlock.cidr", cidr, _BAD_CIDR))
+        if peer.get("podSelector") is not None or peer.get("namespaceSelector") is not None:
+            errors.append(forbidden(at, "may not specify both ipBlock and another peer"))
+    elif peer.get("podSelector") is None and peer.get("namespaceSelector") is None:
+        errors.append(required(at, "must specify a peer"))
+    return errors
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+def validate_endpoints(obj: Object) -> Errors:
+    """Addresses and ports of every subset."""
+    errors: Errors = []
+    for index, subset in enumerate(obj.get("subsets") or ()):
+        at = f"subsets[{index}]"
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            errors.append(required(at, "must specify `addresses` or `notReadyAddresses`"))
+        for field in ("addresses", "notReadyAddresses"):
+            for place, address in enumerate(subset.get(field) or ()):
+                errors += _validate_endpoint(address.get("ip") or "", f"{at}.{field}[{place}].ip")
+        for place, port in enumerate(subset.get("ports") or ()):
+            number, where = port.get("port") or 0, f"{at}.ports[{place}]"
+            if len(subset["ports"]) > 1 and not port.get("name"):
+                errors.append(required(f"{where}.name"))
+            errors += [wrong(f"{where}.port", number, problem) for problem in port_number(number)]
+            errors += one_of(port, "protocol", ("SCTP", "TCP", "UDP"), where)
+    return errors
+
+
+def _validate_endpoint(address: str, at: str) -> Errors:
+    errors = [wrong(at, address, problem) for problem in ip_address(address)]
+    if errors:
+        return [*errors, wrong(at, address, "must be a valid IP address")]
+    parsed = ipaddress.ip_address(address)
+    if parsed.is_unspecified:
+        errors.append(wrong(at, address, f"may not be unspecified ({address})"))
+    if parsed.is_loopback:
+        errors.append(wrong(at, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)"))
+    if parsed.is_link_local:
+        errors.append(wrong(at, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"))
+    return errors
 
 
 def validate_event(obj: Object) -> Errors:

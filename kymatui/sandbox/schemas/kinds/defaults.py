@@ -59,6 +59,20 @@ def _service(obj: Object) -> None:
         _fill(spec, allocateLoadBalancerNodePorts=True)
 
 
+def _limit_range(obj: Object) -> None:
+    """What is not said follows from what is: the default from the maximum, the request from the default."""
+    for limit in obj["spec"].get("limits") or ():
+        if limit.get("type") != "Container":
+            continue
+        usual: Object = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+        asked: Object = {**(limit.get("min") or {}), **usual, **(limit.get("min") or {})}
+        asked |= {**(limit.get("default") or {}), **(limit.get("defaultRequest") or {})}
+        if usual:
+            limit["default"] = usual
+        if asked:
+            limit["defaultRequest"] = asked
+
+
 def _endpoints(obj: Object) -> None:
     for subset in obj.get("subsets") or ():
         for port in subset.get("ports") or ():
@@ -137,6 +151,7 @@ def _job(obj: Object) -> None:
     if spec.get("backoffLimit") is None:
         spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1
     _job_spec(spec)
+    _fill(spec, manualSelector=False)
     labels = spec["template"]["metadata"].get("labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = dict(labels)
@@ -244,6 +259,7 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("", "Secret"): _secret,
     ("", "Service"): _service,
     ("", "Endpoints"): _endpoints,
+    ("", "LimitRange"): _limit_range,
     ("", "Pod"): default_pod,
     ("", "Node"): _node,
     ("", "PersistentVolumeClaim"): _claim,

@@ -37,11 +37,12 @@ def validate_metadata(
         errors.append(required("metadata.namespace"))
     if (metadata.get("generation") or 0) < 0:
         errors.append(wrong("metadata.generation", metadata["generation"], "must be greater than or equal to 0"))
-    errors += _validate_shared(metadata, custom=custom)
+    errors += validate_shared(metadata, custom=custom)
     return errors
 
 
-def _validate_shared(metadata: Object, *, custom: bool) -> Errors:
+def validate_shared(metadata: Object, *, custom: bool) -> Errors:
+    """What new and changed objects are asked alike."""
     return [
         *validate_labels(metadata.get("labels"), "metadata.labels"),
         *validate_annotations(metadata.get("annotations"), "metadata.annotations"),
@@ -66,7 +67,7 @@ def validate_metadata_update(new: Object, old: Object, *, custom: bool = False) 
     generation = metadata.get("generation") or 0
     if generation < (stored.get("generation") or 0):
         errors.append(wrong("metadata.generation", generation, "must not be decremented"))
-    return errors + _validate_shared(metadata, custom=custom)
+    return errors + validate_shared(metadata, custom=custom)
 
 
 def validate_labels(labels: Any, field: str) -> Errors:
@@ -119,7 +120,7 @@ def _validate_finalizers(finalizers: Any, *, custom: bool) -> Errors:
     for name in names:
         errors += [wrong(field, name, problem) for problem in qualified_name(name)]
     for index, name in enumerate(names):
-        if not custom and "/" not in name and name not in _STANDARD_FINALIZERS and not qualified_name(name):
+        if not custom and "/" not in name and name not in _STANDARD_FINALIZERS:
             text = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(wrong(f"{field}[{index}]", name, text))
     if "orphan" in names and "foregroundDeletion" in names:

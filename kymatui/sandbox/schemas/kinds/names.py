@@ -65,6 +65,17 @@ def dns_subdomain(text: str) -> list[str]:
     return problems if _SUBDOMAIN.match(text) else [*problems, _BAD_SUBDOMAIN]
 
 
+def wildcard_subdomain(text: str) -> list[str]:
+    """`*.example.com`."""
+    if text.startswith("*.") and _SUBDOMAIN.match(text[2:]):
+        return []
+    return [
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+        "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', "
+        r"regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    ]
+
+
 def path_segment(text: str) -> list[str]:
     """A name that only has to fit into a URL."""
     if text in (".", ".."):

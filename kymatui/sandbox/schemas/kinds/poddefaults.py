@@ -46,6 +46,8 @@ def _containers(spec: Object) -> list[Object]:
 def default_pod_spec(spec: Object) -> None:
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("dnsPolicy", "ClusterFirst")
     _service_account(spec)
     if not spec.get("securityContext"):

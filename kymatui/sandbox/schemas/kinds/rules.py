@@ -44,6 +44,7 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("", "Pod"): validate_pod,
     ("", "PersistentVolumeClaim"): clusterrules.validate_claim,
     ("", "Event"): clusterrules.validate_event,
+    ("", "Endpoints"): clusterrules.validate_endpoints,
     ("apps", "Deployment"): workloadrules.validate_deployment,
     ("apps", "ReplicaSet"): workloadrules.validate_replica_set,
     ("apps", "StatefulSet"): workloadrules.validate_stateful_set,

@@ -274,9 +274,24 @@ def validate_job_update(new: Object, old: Object) -> Errors:
     if spec.get("completionMode") != "Indexed":
         errors += immutable(spec.get("completions"), stored.get("completions"), "spec.completions")
     errors += immutable(spec.get("selector"), stored.get("selector"), "spec.selector")
-    if not stored.get("suspend"):
-        errors += immutable(spec.get("template"), stored.get("template"), "spec.template")
+    waits = stored.get("suspend") and not (old.get("status") or {}).get("startTime")
+    template, before = spec.get("template") or {}, stored.get("template") or {}
+    if waits:
+        template, before = _unscheduled(template), _unscheduled(before)
+    errors += immutable(template, before, "spec.template")
     return errors + immutable(spec.get("completionMode"), stored.get("completionMode"), "spec.completionMode")
+
+
+_PLACEMENT = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
+
+
+def _unscheduled(template: Object) -> Object:
+    """What of the template of a job that has not begun may not change: all but labels, placement and resources."""
+    spec: Object = {name: value for name, value in template["spec"].items() if name not in _PLACEMENT}
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            spec[field] = [{**container, "resources": {}} for container in spec[field]]
+    return {"spec": spec}
 
 
 _CRON = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
@@ -294,6 +309,8 @@ _MACROS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight",
 
 def schedule_problem(text: str) -> str:
     """Why a schedule is none; "" where it is one."""
+    if "TZ" in text:
+        return "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
     if text.startswith("@"):
         if text in _MACROS or re.match(r"@every \S+\Z", text):
             return ""
