@@ -1,1 +1,22 @@
-"""The verbs: plan, apply, check, delete, reconcile. Synchronous; the outside world is reached through ports."""
+"""The verbs: plan, apply, check, delete, reconcile. Synchronous; the outside world is reached through ports.
+
+`install`, `check` and `uninstall` are the library's front door, see `kymatui.engine.library`. They are loaded when they
+are asked for: who needs the ports alone waits for nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kymatui.engine.library import Options, check, install, uninstall
+
+__all__ = ["Options", "check", "install", "uninstall"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kymatui.engine import library
+
+    return getattr(library, name)

@@ -182,6 +182,7 @@ class _Application:
             digest=digest(bundle),
             done=previous.done if same and previous is not None else (),
             resource=(previous.resource if previous is not None else None) or resource,
+            resources=(previous.resources if previous is not None else ()) or tuple(map(read_ref, bundle.resources)),
             resource_created=previous is not None and previous.resource_created,
             policy=plan.intent.policy,
             associated=plan.intent.associated,
@@ -328,5 +329,4 @@ class _Application:
 def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
     bundle: Bundle = plan.bundle
     own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
-    resource = [bundle.resource] if bundle.resource is not None else []
-    return {identity(read_ref(body)): body for body in (own, *resource, *bundle.objects, *bundle.crds)}
+    return {identity(read_ref(body)): body for body in (own, *bundle.defaults, *bundle.objects, *bundle.crds)}

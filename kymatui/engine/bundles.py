@@ -49,6 +49,7 @@ class Bundle:
     hooks      of a chart; empty otherwise
     resource   the module's default custom resource: created on the first install, never changed by an upgrade
     release    for charts: what makes the release readable by helm
+    resources  further custom resources that are treated like it
     notes      what a person should be told about the source, one sentence each
     """
 
@@ -63,3 +64,9 @@ class Bundle:
     release: ChartRelease | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    resources: tuple[Object, ...] = ()
+
+    @property
+    def defaults(self) -> tuple[Object, ...]:
+        """All custom resources that are created once."""
+        return (*((self.resource,) if self.resource is not None else ()), *self.resources)

@@ -53,11 +53,15 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found; carrying out `plan` repairs it (with force where others own the fields)."""
+    """What a check found; carrying out `plan` repairs it (with force where others own the fields).
+
+    `well` is what a check function of the caller said.
+    """
 
     plan: Plan
     drifts: tuple[Drift, ...]
     readiness: tuple[Readiness, ...] = ()
+    well: bool = True
 
     @property
     def installed(self) -> bool:
@@ -71,7 +75,7 @@ class Report:
 
     @property
     def ready(self) -> bool:
-        return self.consistent and all(one.ready for one in self.readiness)
+        return self.consistent and self.well and all(one.ready for one in self.readiness)
 
 
 def check(

@@ -50,7 +50,7 @@ def digest(bundle: Bundle) -> str:
         bundle.objects,
         bundle.crds,
         bundle.hooks,
-        bundle.resource,
+        bundle.defaults,
         dict(bundle.labels),
         (bundle.release.manifest, dict(bundle.release.config)) if bundle.release else None,
     )

@@ -77,19 +77,24 @@ def mark(body: Object, bundle: Bundle) -> Object:
 
 
 def holder(live: Mapping[str, Any]) -> Holder | None:
-    """Who says on an object that it is his; None where nobody does."""
+    """Whose an object is; None where nobody says that it is his.
+
+    What lifecycle-manager applies is its own, whatever else stands there; its label alone counts only where no other
+    mark is, because modules that are installed by Manifests carry it, too.
+    """
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     labels: Mapping[str, Any] = metadata.get("labels") or {}
     annotations: Mapping[str, Any] = metadata.get("annotations") or {}
-    if labels.get(LABEL_MANAGED_BY) == "kyma" or annotations.get(_OWNED_BY):
-        return Holder(HolderKind.LIFECYCLE_MANAGER, str(annotations.get(_OWNED_BY) or ""))
+    manifest = str(annotations.get(_OWNED_BY) or "")
     if LIFECYCLE_APPLIER in field_managers(live):
-        return Holder(HolderKind.LIFECYCLE_MANAGER)
+        return Holder(HolderKind.LIFECYCLE_MANAGER, manifest)
     if annotations.get(ANNOTATION_RELEASE):
         namespace = annotations.get(ANNOTATION_RELEASE_NAMESPACE) or "default"
         return Holder(HolderKind.HELM, f"{namespace}/{annotations[ANNOTATION_RELEASE]}")
     if labels.get(LABEL_PART_OF):
         return Holder(HolderKind.APPLYSET, str(labels[LABEL_PART_OF]))
+    if labels.get(LABEL_MANAGED_BY) == "kyma" or manifest:
+        return Holder(HolderKind.LIFECYCLE_MANAGER, manifest)
     return None
 
 

@@ -46,7 +46,7 @@ class Inventory:
     items             in the order of installation; while a run is at work both the old and the new ones
     digest            of the bundle that is (or is being) installed
     done              of hooks, those of the present run that ended well
-    resource_created  the default resource was created once; it is never created again
+    resource_created  the default resources were created once; they are never created again
     made_namespace    the namespace did not exist before
     chart             it is kept in a Helm release Secret, in `revision`
     resource_version  of the object that it was read from
@@ -62,6 +62,7 @@ class Inventory:
     digest: str = ""
     done: tuple[str, ...] = ()
     resource: ObjectRef | None = None
+    resources: tuple[ObjectRef, ...] = ()
     resource_created: bool = False
     policy: Policy = Policy.CREATE_AND_DELETE
     associated: tuple[GroupVersionKind, ...] = ()
@@ -71,6 +72,11 @@ class Inventory:
     revision: int = 0
     resource_version: str = ""
     finished: bool = False
+
+    @property
+    def defaults(self) -> tuple[ObjectRef, ...]:
+        """The default resource and the further ones."""
+        return (*((self.resource,) if self.resource is not None else ()), *self.resources)
 
     def item(self, ref: ObjectRef) -> Item | None:
         wanted = identity(ref)

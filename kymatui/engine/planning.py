@@ -12,6 +12,7 @@ from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import WIDTH, each
 from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
+from kymatui.engine.guarding import refuse_managed
 from kymatui.engine.holders import own_holder
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
@@ -91,6 +92,8 @@ class Planner:
         self._previous: Inventory | None = None
 
     def plan(self) -> Plan:
+        module = self._intent.module
+        note = refuse_managed(self._cluster, module) if module else ""
         previous = self._previous = installed(self._cluster, self._clock, self._bundle.name, self._bundle.namespace)
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
@@ -108,7 +111,7 @@ class Planner:
             made_at=self._clock.now(),
             grants=grants((*self._bundle.objects, *self._bundle.crds)),
             missing=tuple(self._missing(steps)),
-            notes=self._bundle.notes,
+            notes=(*self._bundle.notes, *((note,) if note else ())),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",
             unfinished=self._is_unfinished(previous),
@@ -190,19 +193,21 @@ class Planner:
         return Step(Action.CREATE, entry.ref, entry.wave, entry.part, reason=reason, unchecked=True)
 
     def _resource_steps(self, wave: int) -> list[Step]:
-        """The default resource: on the first installation, where there is none."""
-        resource, previous = self._bundle.resource, self._previous
-        if resource is None or self._intent.policy is Policy.IGNORE:
+        """The default resources: on the first installation, where there are none."""
+        previous = self._previous
+        later = previous is not None and (previous.resource_created or not previous.first)
+        if later or self._intent.policy is Policy.IGNORE:
             return []
-        if previous is not None and (previous.resource_created or not previous.first):
-            return []
+        return [self._resource_step(body, wave) for body in self._bundle.defaults]
+
+    def _resource_step(self, resource: Object, wave: int) -> Step:
         ref = read_ref(resource)
         live = self._cluster.get(ref) if self._cluster.kind(ref.kind) is not None else None
         self._observed[ref] = observe(live)
         if live is not None:
-            return [Step(Action.SAME, ref, wave, Part.RESOURCE, reason="it is there, and never changed")]
+            return Step(Action.SAME, ref, wave, Part.RESOURCE, reason="it is there, and never changed")
         reason = "the module's default resource, created once"
-        return [Step(Action.CREATE, ref, wave, Part.RESOURCE, reason=reason, unchecked=True)]
+        return Step(Action.CREATE, ref, wave, Part.RESOURCE, reason=reason, unchecked=True)
 
     # rights
 

@@ -100,6 +100,7 @@ class Intent:
     prune_definitions   also CustomResourceDefinitions, and so all their instances
     prune_namespaces    also Namespaces, and everything in them
     associated          further kinds whose objects the module's manager looks after; it stays as long as they do
+    module              the module's name in a Kyma: refused where one asks for it
     create_namespace    the bundle's namespace is created where it is missing
     """
 
@@ -111,6 +112,7 @@ class Intent:
     policy: Policy = Policy.CREATE_AND_DELETE
     associated: tuple[GroupVersionKind, ...] = ()
     create_namespace: bool = True
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,16 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
     objects = [mark(scopes.clean(body), bundle) for body in bundle.objects]
     crds = [scopes.clean(body) for body in bundle.crds]
     known = {read_ref(body) for body in crds}
-    resource = bundle.resource
-    if resource is not None:
-        named(resource, where)
-        resource = scopes.clean(resource)
+    for body in bundle.defaults:
+        named(body, where)
+    resource = scopes.clean(bundle.resource) if bundle.resource is not None else None
     return replace(
         bundle,
         objects=tuple(body for body in unique(objects) if read_ref(body) not in known),
         crds=tuple(unique(crds)),
         hooks=tuple(BundleHook(one.hook, scopes.clean(one.body)) for one in bundle.hooks),
         resource=resource,
+        resources=tuple(scopes.clean(body) for body in bundle.resources),
     )
 
 

@@ -51,8 +51,7 @@ def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ..
     """What the module's manager looks after: its own definitions' kinds, the default resource's, the associated."""
     definitions = [cluster.get(item.ref) for item in inventory.items if is_definition(item.ref)]
     found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
-    if inventory.resource is not None:
-        found.append((inventory.resource.kind.group, inventory.resource.kind.kind))
+    found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
     found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
     return tuple(dict.fromkeys(found))
 
@@ -62,8 +61,8 @@ def count_remaining(
 ) -> Instances:
     """Everything of the kinds, in all namespaces. Kinds that are not served have nothing."""
     own = {identity(item.ref) for item in inventory.items}
-    if inventory.resource is not None and inventory.resource_created:
-        own.add(identity(inventory.resource))
+    if inventory.resource_created:
+        own |= {identity(ref) for ref in inventory.defaults}
     found = each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
     instances: dict[str, Instance] = {}
     unknown = []

@@ -133,7 +133,7 @@ def test_what_was_there_before_and_what_others_hold_stays(place: Place) -> None:
     install(place, bundle(place, *module(place)))
     taken: Json = make.service_account("manager", place.namespace)
     taken["metadata"]["labels"] = {"operator.kyma-project.io/managed-by": "kyma"}
-    place.kubectl(taken, manager="somebody")
+    place.kubectl(taken, manager="declarative.kyma-project.io/applier")
     found = remove(place)
     assert {(step.ref.kind.kind, step.ref.name) for step in found.kept} == {
         ("ConfigMap", "settings"),
