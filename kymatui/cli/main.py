@@ -80,19 +80,30 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)
-    commands = COMMANDS
-    if words and (first := by_name(words[0])) is not None:
-        commands = (first,)  # nothing stands before it: the screen's options and the other commands need not be known
-    else:
+    commands = _possible(words)
+    if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
         screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
         screen.configure(parser)
         parser.set_defaults(command_module=screen)
+    if not commands:
+        return parser
     subparsers = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog, action=_Commands
     )
     for command in commands:
         subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
     return parser
+
+
+def _possible(words: Sequence[str]) -> Sequence[Command]:
+    """The commands that need to be known: the one that comes first, or none where nothing but options is there."""
+    first = by_name(words[0]) if words else None
+    if first is not None:
+        return (first,)
+    asks = any(word in ("-h", "--help") for word in words)
+    bare = [word for before, word in zip(("", *words), words, strict=False) if word[:1] != "-" and before[:1] != "-"]
+    named = any(by_name(word) for word in words)
+    return COMMANDS if asks or bare or named else ()
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kymatui.errors import ConfigurationError
 from kymatui.settings.schema import COLUMN_NAMES, OPTIONS, THEME_NAMES, faults
@@ -17,8 +17,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
+class ContextSettings(NamedTuple):
     """What holds for one cluster: production should look like production."""
 
     accent: str = ""

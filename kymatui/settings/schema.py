@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "flag", "texts", "keys", "contexts"]
 
@@ -27,8 +26,7 @@ ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 _KEY = re.compile(r"[a-z0-9_+@]+|[A-Z]")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option: `choices` bound a text or the members of a list; `environment` names the variable that sets it."""
 
     name: str
@@ -57,8 +55,7 @@ CONTEXT_OPTIONS: tuple[Option, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong in a file: where (`contexts.prod*.accent`), and what would be right."""
 
     where: str
