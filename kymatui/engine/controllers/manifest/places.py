@@ -1,0 +1,93 @@
+"""Where a Manifest's work is done, and who else may be at work on it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.objects import OPERATOR
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.ports import Blobs, Clock, Cluster
+from kymatui.engine.running import Limits
+from kymatui.engine.sources.targets import Target
+from kymatui.engine.transforms import Transform
+
+FINALIZER: Final = "declarative.kyma-project.io/finalizer"
+OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
+OWN_FINALIZERS: Final = (FINALIZER, OLD_FINALIZER)
+MANIFEST: Final = "kymatui.io/manifest"
+"""The annotation that says on an object which Manifest it belongs to, as "namespace/name"; the marks that
+lifecycle-manager sets are left to it, since they say that it is in charge."""
+COMPONENT: Final = "app.kubernetes.io/component"
+PART_OF: Final = "app.kubernetes.io/part-of"
+
+ORPHAN_SECONDS: Final = 300.0
+"""How long a Manifest may be unknown to its Kyma before it counts as orphaned, as with lifecycle-manager."""
+
+_OTHERS = ("lifecycle-manager", "module-manager")
+_OTHERS_PREFIX = "declarative.kyma-project.io/"
+
+
+class Runtimes(Protocol):
+    """The clusters that Manifests are for."""
+
+    def of(self, manifest: Manifest, cancel: threading.Event) -> Cluster | None:
+        """The cluster; None where the access to it is gone for good, so that nothing there can be reached any more.
+
+        Raises KymatuiError, with what is wrong with the access, or why nobody answers there.
+        """
+        ...
+
+
+class Owners:
+    """Which Manifest an object of the home cluster belongs to, as the last turns found it; shared by threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owners: dict[ObjectRef, ObjectRef] = {}
+        self._owned: dict[ObjectRef, tuple[ObjectRef, ...]] = {}
+
+    def note(self, manifest: ObjectRef, refs: Iterable[ObjectRef]) -> None:
+        """From now on these are all that the Manifest has."""
+        with self._lock:
+            for ref in self._owned.pop(manifest, ()):
+                self._owners.pop(ref, None)
+            self._owned[manifest] = tuple(refs)
+            self._owners.update(dict.fromkeys(self._owned[manifest], manifest))
+
+    def of(self, ref: ObjectRef) -> ObjectRef | None:
+        with self._lock:
+            return self._owners.get(ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a reconciler works with.
+
+    home        the cluster that has the Manifests
+    target_of   what a chart for a cluster is told of it, by the release's name
+    transforms  what is done to every object besides the marks of its Manifest
+    limits      how long one turn may wait for anything; short, since the next turn goes on where it ended
+    """
+
+    home: Cluster
+    runtimes: Runtimes
+    blobs: Blobs
+    clock: Clock
+    target_of: Callable[[Cluster], Callable[[str], Target]]
+    transforms: tuple[Transform, ...] = ()
+    owners: Owners = field(default_factory=Owners)
+    limits: Limits = field(default_factory=lambda: Limits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
+
+
+def in_charge(raw: Mapping[str, Any]) -> str:
+    """The field manager of another controller that works on a Manifest, or "" where there is none."""
+    for entry in Reader(raw).child("metadata").children("managedFields"):
+        name = entry.text("manager")
+        if name in _OTHERS or name.startswith(_OTHERS_PREFIX):
+            return name
+    return ""

@@ -1,0 +1,206 @@
+"""One turn of a Manifest: from what it says and what is there to what is done next, and what is said of it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.manifests import Manifest, read_manifest
+from kymatui.domain.objects import OPERATOR, Malformed, read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.states import State
+from kymatui.engine.controllers.manifest.installing import Installation, read_bundles, recorded
+from kymatui.engine.controllers.manifest.places import (
+    FINALIZER,
+    OLD_FINALIZER,
+    ORPHAN_SECONDS,
+    OWN_FINALIZERS,
+    Site,
+    in_charge,
+)
+from kymatui.engine.controllers.manifest.records import (
+    Installed,
+    read_record,
+    record_patch,
+    record_text,
+    with_new,
+)
+from kymatui.engine.controllers.manifest.removing import Removal
+from kymatui.engine.controllers.manifest.statuses import Finding, is_old, new_status
+from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.sources.installs import Failure
+from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
+
+SOON: Final = 5.0
+"""Seconds between two looks at what is under way; changes of workloads are seen at once besides."""
+LATER: Final = 60.0
+"""Seconds until something that a person has to mend is looked at again."""
+
+
+class ManifestReconciler:
+    """Reconciles Manifests of one cluster."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Does what can be done now; the seconds until the next look, None where only a change can matter.
+
+        Raises RefusedError where another controller is in charge of the Manifest, and the errors of the home cluster.
+        What goes wrong with an install, or with the cluster that it is for, is written into the status.
+        """
+        raw = self._site.home.get(ref, cancel=cancel)
+        if raw is None:
+            return None
+        manifest = read_manifest(raw)
+        if isinstance(manifest, Malformed):
+            raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
+        if manifest.skipped:
+            return None
+        if other := in_charge(raw):
+            raise RefusedError(
+                f"{ref} is worked on by {other}", hint="take that controller away first; nothing was changed"
+            )
+        return _Turn(self._site, manifest, cancel).go()
+
+
+class _Turn:
+    def __init__(self, site: Site, manifest: Manifest, cancel: threading.Event) -> None:
+        self._site = site
+        self._manifest = manifest
+        self._cancel = cancel
+
+    def go(self) -> float | None:
+        try:
+            runtime = self._site.runtimes.of(self._manifest, self._cancel)
+        except KymatuiError as error:
+            return self._say(Finding(self._ill, f"the cluster cannot be reached: {error}"), LATER)
+        if self._manifest.meta.deleting:
+            return self._delete(runtime)
+        if runtime is None:
+            return self._say(Finding(State.ERROR, "access secret not found"), LATER)
+        if self._manifest.unmanaged:
+            return self._let_go(runtime)
+        if orphaned := self._orphaned():
+            return self._say(Finding(State.ERROR, orphaned), LATER)
+        self._hold()
+        return self._install(runtime)
+
+    @property
+    def _ill(self) -> State:
+        return State.DELETING if self._manifest.meta.deleting else State.ERROR
+
+    # installing
+
+    def _install(self, runtime: Cluster) -> float | None:
+        read = read_bundles(self._site, self._manifest, runtime)
+        known, wanted = read_record(self._manifest), recorded(read)
+        self._record(with_new(known, wanted))
+        found = Installation(self._site, self._manifest, runtime, self._cancel).install(read)
+        self._site.owners.note(self._ref, found.synced if found.synced is not None else self._manifest.synced)
+        broken = {one.install for one in read if isinstance(one.bundle, Failure)}
+        gone = [entry for entry in known if entry not in wanted and entry.install not in broken]
+        waits = Removal(self._site, runtime, self._cancel).remove(gone)
+        if waits:
+            found = Finding(State.WARNING, f"{found.words}; removing: {waits}", found.said, found.synced)
+        else:
+            self._record([entry for entry in with_new(known, wanted) if entry not in gone])
+        again = {State.READY: None, State.PROCESSING: SOON}.get(found.state, LATER)
+        return self._say(found, again)
+
+    def _orphaned(self) -> str:
+        """As lifecycle-manager judges: the Kyma is gone, or does not know the module though it had the time."""
+        manifest = self._manifest
+        if not manifest.kyma:
+            return ""
+        kind = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
+        if self._site.home.kind(kind) is None:
+            return ""
+        kyma = read_kyma(self._site.home.get(ObjectRef(kind, manifest.meta.namespace, manifest.kyma)))
+        if not isinstance(kyma, Kyma):
+            return f"orphaned manifest detected: there is no Kyma {manifest.kyma}"
+        age = self._site.clock.now() - (manifest.meta.created or 0.0)
+        if manifest.mandatory or age < ORPHAN_SECONDS or self._is_reported(kyma):
+            return ""
+        return f"orphaned manifest detected: the Kyma {manifest.kyma} does not report it"
+
+    def _is_reported(self, kyma: Kyma) -> bool:
+        tracked = [report.manifest.ref.name for report in kyma.reports if report.manifest is not None]
+        return self._manifest.meta.name in tracked or kyma.report(self._manifest.module) is not None
+
+    def _hold(self) -> None:
+        wanted = OLD_FINALIZER if is_old(self._manifest) else FINALIZER
+        known = self._manifest.meta.finalizers
+        if wanted not in known:
+            self._patch({"metadata": {**self._seen(), "finalizers": [*known, wanted]}})
+
+    # deleting and letting go
+
+    def _delete(self, runtime: Cluster | None) -> float | None:
+        entries = read_record(self._manifest)
+        if runtime is None:
+            self._release()  # the cluster is gone, and all that was in it
+            return None
+        waits = Removal(self._site, runtime, self._cancel).remove(entries)
+        if waits:
+            return self._say(Finding(State.DELETING, waits), SOON)
+        self._release()
+        return None
+
+    def _let_go(self, runtime: Cluster) -> float | None:
+        entries = read_record(self._manifest)
+        try:
+            Removal(self._site, runtime, self._cancel).let_go(entries)
+        except NotFoundError as error:
+            return self._say(Finding(State.ERROR, str(error)), LATER)
+        self._say(Finding(State.UNMANAGED, "everything stays as it is, and nobody manages it"), None)
+        self._release()
+        with contextlib.suppress(NotFoundError):
+            self._site.home.delete(self._ref, uid=self._manifest.meta.uid, cancel=self._cancel)
+        return None
+
+    def _release(self) -> None:
+        left = [name for name in self._manifest.meta.finalizers if name not in OWN_FINALIZERS]
+        if len(left) != len(self._manifest.meta.finalizers):
+            self._patch({"metadata": {**self._seen(), "finalizers": left}})
+
+    # writing
+
+    @property
+    def _ref(self) -> ObjectRef:
+        return read_ref(self._manifest.raw)
+
+    def _seen(self) -> Mapping[str, Any]:
+        """Makes a patch of a whole list fail where somebody else has changed the object since."""
+        version = self._manifest.raw["metadata"].get("resourceVersion")
+        return {"resourceVersion": version} if version else {}
+
+    def _record(self, entries: list[Installed] | tuple[Installed, ...]) -> None:
+        if record_text(entries) != record_text(read_record(self._manifest)):
+            self._patch(record_patch(entries))
+
+    def _patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        """Patches the Manifest, and goes on with what the server made of it; nothing where it is gone."""
+        try:
+            made = self._site.home.patch(
+                self._ref,
+                patch,
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                subresource=subresource,
+                cancel=self._cancel,
+            )
+        except NotFoundError:
+            return
+        fresh = read_manifest(made)
+        if isinstance(fresh, Manifest):
+            self._manifest = fresh
+
+    def _say(self, finding: Finding, again: float | None) -> float | None:
+        status = new_status(self._manifest, finding, self._site.clock.now())
+        if status is not None:
+            self._patch({"status": status}, "status")
+        return again

@@ -1,0 +1,85 @@
+"""The way of a Manifest to being gone, or to letting go of what it installed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.controllers.manifest.places import MANIFEST, Site
+from kymatui.engine.controllers.manifest.records import Installed
+from kymatui.engine.deleting import delete
+from kymatui.engine.holders import LABEL_PART_OF
+from kymatui.engine.inventories import Inventory
+from kymatui.engine.keeping import SetKeeper
+from kymatui.engine.planning import installed
+from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.removals import removal
+from kymatui.engine.running import begin
+from kymatui.errors import CancelledError, KymatuiError, NotFoundError
+
+
+class Removal:
+    """Takes away, or lets go of, what stands in a record, on one cluster."""
+
+    def __init__(self, site: Site, cluster: Cluster, cancel: threading.Event) -> None:
+        self._site = site
+        self._cluster = cluster
+        self._cancel = cancel
+
+    def remove(self, entries: Sequence[Installed]) -> str:
+        """Deletes all of it as far as it goes now; what it waits for, or "" when nothing is left.
+
+        The last installed goes first. Users' objects that a manager looks after are never deleted here: their owners
+        do that, and until then everything stays.
+        """
+        return "; ".join(filter(None, map(self._remove, reversed(entries))))
+
+    def _remove(self, entry: Installed) -> str:
+        try:
+            found = removal(entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel)
+            if found is None:
+                return ""
+            with begin(
+                self._cluster,
+                clock=self._site.clock,
+                cancel=self._cancel,
+                limits=self._site.limits,
+                manager=OPERATOR_FIELD_MANAGER,
+            ) as run:
+                delete(found, run)
+            return ""
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            return str(error)
+
+    def let_go(self, entries: Iterable[Installed]) -> None:
+        """Everything stays as it is, without the marks that say whose it is, and without an inventory.
+
+        Raises NotFoundError for an object that is gone: somebody deleted it, and should know before nobody looks any
+        more.
+        """
+        for entry in entries:
+            inventory = installed(self._cluster, self._site.clock, entry.name, entry.namespace)
+            if inventory is None:
+                continue
+            for item in inventory.items:
+                self._unmark(item.ref)
+            self._forget(inventory)
+
+    def _unmark(self, ref: ObjectRef) -> None:
+        patch = {"metadata": {"labels": {LABEL_PART_OF: None}, "annotations": {MANIFEST: None}}}
+        try:
+            self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        except NotFoundError as error:
+            raise NotFoundError(
+                f"{ref} is missing, and so cannot be let go of",
+                hint="create it again, or delete the Manifest without letting go",
+                status=404,
+            ) from error
+
+    def _forget(self, inventory: Inventory) -> None:
+        """A Helm release stays: the helm command goes on with it."""
+        if not inventory.chart:
+            SetKeeper(self._cluster, inventory.name, inventory.namespace).remove(inventory)
