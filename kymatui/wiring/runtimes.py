@@ -1,0 +1,82 @@
+"""The runtimes of a control plane: found by their access Secrets, connected to when they are needed, and let go of."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from kymatui.domain.access import Access, NoKubeconfig, NoSecret, SeveralSecrets, find_access
+from kymatui.domain.objects import LABEL_KYMA_NAME
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.domain.manifests import Manifest
+
+MOST_CLIENTS: Final = 64
+_SECRET = GroupVersionKind("", "v1", "Secret")
+
+
+class SecretRuntimes:
+    """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory, and go when their Secret changes."""
+
+    def __init__(self, home: KubeCluster, most: int = MOST_CLIENTS) -> None:
+        self._home = home
+        self._most = most
+        self._lock = threading.Lock()
+        self._clusters: OrderedDict[str, tuple[bytes, KubeCluster]] = OrderedDict()
+
+    def of(self, manifest: Manifest, cancel: threading.Event) -> KubeCluster | None:
+        """Of a Manifest with `remote: false` its own cluster; else that of its Kyma's access Secret."""
+        if not manifest.remote:
+            return self._home
+        if not manifest.kyma:
+            raise ConfigurationError(
+                f"{manifest.ref} is for a runtime, and has no label {LABEL_KYMA_NAME}",
+                hint="label it, or set spec.remote to false",
+            )
+        return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
+
+    def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
+        """The cluster of a Kyma; None where there is no Secret. Raises ConfigurationError for one that is no use."""
+        secrets = self._home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+        match find_access(kyma, secrets):
+            case Access() as access:
+                return self._connected(f"Secret {access.secret.namespace}/{access.secret.name}", access.kubeconfig)
+            case NoSecret():
+                return None
+            case SeveralSecrets(_, found):
+                names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
+                raise ConfigurationError(f"more than one secret found for {kyma}: {names}")
+            case NoKubeconfig(secret, reason):
+                raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}")
+
+    def close(self) -> None:
+        with self._lock:
+            for _, cluster in self._clusters.values():
+                cluster.client.transport.close()
+            self._clusters.clear()
+
+    def _connected(self, name: str, kubeconfig: bytes) -> KubeCluster:
+        with self._lock:
+            known = self._clusters.pop(name, None)
+            if known is None or known[0] != kubeconfig:
+                if known is not None:
+                    known[1].client.transport.close()
+                known = (kubeconfig, self._open(kubeconfig, name))
+            self._clusters[name] = known
+            while len(self._clusters) > self._most:
+                _, (_, oldest) = self._clusters.popitem(last=False)
+                oldest.client.transport.close()
+            return known[1]
+
+    def _open(self, kubeconfig: bytes, name: str) -> KubeCluster:
+        from kymatui.adapters.kube.client import Client
+        from kymatui.adapters.kube.clusters import KubeCluster
+        from kymatui.adapters.kube.given import connect_given
+        from kymatui.adapters.kube.transport import Transport
+
+        connection = connect_given(kubeconfig, name)
+        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only)))
