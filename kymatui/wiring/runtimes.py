@@ -20,7 +20,7 @@ _SECRET = GroupVersionKind("", "v1", "Secret")
 
 
 class SecretRuntimes:
-    """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory, and go when their Secret changes."""
+    """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory; they go when their Secret does."""
 
     def __init__(self, home: KubeCluster, most: int = MOST_CLIENTS) -> None:
         self._home = home

@@ -1,0 +1,116 @@
+"""From a Manifest to the cluster that it is for: each way in which an access Secret can be wrong has its own words."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.domain.manifests import Manifest, read_manifest
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ConfigurationError, UnauthorizedError
+from kymatui.wiring.runtimes import SecretRuntimes
+from tests.engine.places import Json, Place
+
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+LABEL = "operator.kyma-project.io/kyma-name"
+
+
+def manifest(place: Place, *, remote: bool = True, kyma: str = "one") -> Manifest:
+    found = read_manifest(
+        {
+            "apiVersion": "operator.kyma-project.io/v1beta2",
+            "kind": "Manifest",
+            "metadata": {"name": "m", "namespace": place.namespace, "labels": {LABEL: kyma} if kyma else {}},
+            "spec": {"remote": remote},
+        }
+    )
+    assert isinstance(found, Manifest)
+    return found
+
+
+@pytest.fixture
+def runtimes(place: Place) -> SecretRuntimes:
+    place.raw.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}, manager="test")
+    return SecretRuntimes(place.cluster)
+
+
+def secret(place: Place, name: str, data: Any, kyma: str = "one") -> Json:
+    metadata = {"name": name, "namespace": place.namespace, "labels": {LABEL: kyma}}
+    encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+    return place.raw.apply(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}, manager="test"
+    )
+
+
+def own(place: Place, token: str = "") -> bytes:
+    """The kubeconfig of the very cluster, perhaps with another token."""
+    document = yaml.safe_load(place.kubeconfig.read_text())
+    if token:
+        for user in document["users"]:
+            user["user"] = {"token": token}
+    return yaml.safe_dump(document).encode()
+
+
+def test_a_manifest_that_is_not_remote_is_for_its_own_cluster(place: Place, runtimes: SecretRuntimes) -> None:
+    assert runtimes.of(manifest(place, remote=False), threading.Event()) is place.cluster
+
+
+def test_a_runtime_is_reached_through_its_secret(place: Place, runtimes: SecretRuntimes) -> None:
+    secret(place, "access", {"config": own(place)})
+    found = runtimes.of(manifest(place), threading.Event())
+    assert found is not None
+    assert found.name == f"Secret {place.namespace}/access"
+    assert found.kind(CONFIG_MAP) is not None
+    assert runtimes.of(manifest(place), threading.Event()) is found, "a client is kept"
+
+
+def test_a_changed_secret_makes_a_new_client(place: Place, runtimes: SecretRuntimes) -> None:
+    secret(place, "access", {"config": own(place)})
+    first = runtimes.of(manifest(place), threading.Event())
+    secret(place, "access", {"config": own(place, "expired")})
+    second = runtimes.of(manifest(place), threading.Event())
+    assert second is not None
+    assert second is not first
+    with pytest.raises(UnauthorizedError):
+        second.list(CONFIG_MAP, place.namespace)
+
+
+def test_no_more_clients_are_kept_than_asked_for(place: Place) -> None:
+    place.raw.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}, manager="test")
+    few = SecretRuntimes(place.cluster, most=1)
+    secret(place, "access-one", {"config": own(place)})
+    secret(place, "access-two", {"config": own(place)}, kyma="two")
+    first = few.of(manifest(place), threading.Event())
+    few.of(manifest(place, kyma="two"), threading.Event())
+    assert few.of(manifest(place), threading.Event()) is not first
+
+
+def test_without_a_secret_there_is_no_runtime(place: Place, runtimes: SecretRuntimes) -> None:
+    assert runtimes.of(manifest(place), threading.Event()) is None
+
+
+@pytest.mark.parametrize(
+    ("secrets", "words"),
+    [
+        ([("a", {"config": b"x"}), ("b", {"config": b"x"})], "more than one secret found for one"),
+        ([("a", {"kubeconfig": b"x"})], "data.config is missing"),
+        ([("a", {"config": b"]["})], "does not parse"),
+        ([("a", {"config": b"clusters: []"})], "Secret .*/a"),
+    ],
+)
+def test_each_wrong_access_has_its_own_words(
+    secrets: list[tuple[str, Any]], words: str, place: Place, runtimes: SecretRuntimes
+) -> None:
+    for name, data in secrets:
+        secret(place, name, data)
+    with pytest.raises(ConfigurationError, match=words):
+        runtimes.of(manifest(place), threading.Event())
+
+
+def test_a_manifest_for_nobody_is_said_to_be_so(place: Place, runtimes: SecretRuntimes) -> None:
+    with pytest.raises(ConfigurationError, match="has no label"):
+        runtimes.of(manifest(place, kyma=""), threading.Event())
