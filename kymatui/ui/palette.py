@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.markup import escape
 
 from kymatui.ui.commands import lines
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.keys import key_name
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.text import plain
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -34,14 +36,16 @@ class Everything(Provider):
     async def discover(self) -> Hits:
         for entry in self._entries():
             if entry.first:
-                yield DiscoveryHit(entry.text, entry.run, help=entry.help)
+                yield DiscoveryHit(entry.text, entry.run, help=escape(plain(entry.help)))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for entry in self._entries():
             score = matcher.match(entry.text)
             if score > 0:
-                yield Hit(score, matcher.highlight(entry.text), entry.run, text=entry.text, help=entry.help)
+                yield Hit(
+                    score, matcher.highlight(entry.text), entry.run, text=entry.text, help=escape(plain(entry.help))
+                )
 
     def _entries(self) -> Iterator[Entry]:
         screen = self.screen
@@ -59,14 +63,9 @@ def _keys(screen: FramedScreen) -> Iterator[Entry]:
         if binding.system or not binding.description or not binding.id or binding.action == "app.command_palette":
             continue
         off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
-        run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else partial(_press, screen, key)
+        doing = partial(screen.app.run_action, binding.action, active.node)
+        run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else doing
         yield Entry(binding.description, f"{key_name(key)}{f'   off: {off}' if off else ''}", run, first=not off)
-
-
-def _press(screen: FramedScreen, key: str) -> Awaitable[None] | None:
-    """As if the key were pressed on the screen, once the palette is gone."""
-    screen.call_later(screen.app.simulate_key, key)
-    return None
 
 
 def _commands(screen: FramedScreen) -> Iterator[Entry]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kymatui.domain.snapshots import Feed, FeedState
@@ -20,50 +18,11 @@ from kymatui.ui.screens.matrix import MatrixScreen
 from kymatui.ui.screens.module import ModuleScreen
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.frame import TopLine
 from kymatui.ui.widgets.row_table import RowTable
 from tests.domain import builders as b
+from tests.ui.driving import SIZE, cell, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
-
-SIZE = (120, 40)
-
-
-async def ready(pilot: Pilot[Any]) -> KymatuiApp:
-    app = pilot.app
-    assert isinstance(app, KymatuiApp)
-    for _ in range(200):
-        if app.catalog is not None or app.failure is not None:
-            break
-        await pilot.pause(0.02)
-    await pilot.pause()
-    return app
-
-
-async def until(pilot: Pilot[Any], holds: Any) -> None:
-    for _ in range(200):
-        if holds():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it never came to hold")
-
-
-def table(app: KymatuiApp) -> RowTable:
-    return app.screen.query_one(RowTable)
-
-
-def shown(app: KymatuiApp) -> list[str]:
-    return [row.key for row in table(app).rows]
-
-
-def cell(app: KymatuiApp, key: str, column: str) -> str:
-    return next(row for row in table(app).rows if row.key == key).cells[column].text
-
-
-def text(app: KymatuiApp, selector: str) -> str:
-    found = app.screen.query_one(selector)
-    return found.words if isinstance(found, Facts) else str(found.render())
-
 
 ALL = [
     "api-gateway",

@@ -52,8 +52,7 @@ class ChecksPane(Pane):
     @property
     def note(self) -> str:
         count = len(self._row.checked) if self._row is not None else 0
-        others = f"   o: resource {self._number % count + 1} of {count}" if count > 1 else ""
-        return f"{self._mode} mode{others}"
+        return f"o: resource {self._number % count + 1} of {count}" if count > 1 else ""
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         del snapshot

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -39,6 +40,7 @@ class DocumentsPane(Pane):
         self._shown = ""
 
     def compose(self) -> ComposeResult:
+        yield Static("", id="yaml-name")
         yield Document(id="yaml")
         yield Static("No object of this module is watched.", id="no-yaml", classes="nothing")
 
@@ -62,8 +64,8 @@ class DocumentsPane(Pane):
             self._shown = ""
         else:
             ref, body = found[self._number % len(found)]
-            others = f"   o: {self._number % len(found) + 1} of {len(found)}" if len(found) > 1 else ""
-            self._shown = plain(f"{ref}{others}")
+            self._shown = f"{self._number % len(found) + 1} of {len(found)}" if len(found) > 1 else ""
+            self.query_one("#yaml-name", Static).update(Content(plain(str(ref))))
             self.query_one(Document).show(as_yaml(body))
         self.post_message(self.Noted())
 

@@ -44,10 +44,6 @@ class VersionsPane(Pane):
     def target(self) -> Widget:
         return self.query_one("#offers")
 
-    @property
-    def note(self) -> str:
-        return "b: compare with the one under the cursor"
-
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         del snapshot
         self._row = row

@@ -40,6 +40,9 @@ DECISIONS = {
 }
 
 
+_MODES = {Mode.KLM: "lifecycle-manager evaluated it", Mode.STRICT: "its documentation says"}
+
+
 def headline(module: Row, checked: Checked | None, mode: Mode) -> list[Fact]:
     """The state, who decided it, and where the two modes part."""
     evaluation = _evaluation(module, checked, mode)
@@ -65,9 +68,9 @@ def decision_words(evaluation: Evaluation) -> str:
 
 def _mode(checked: Checked | None, mode: Mode) -> str:
     if checked is None or not checked.differs:
-        return str(mode)
+        return f"{mode}, as {_MODES[mode]}"
     other = checked.strict if mode is Mode.KLM else checked.klm
-    return f"{mode} (the other comes to {other.state})"
+    return f"{mode}, as {_MODES[mode]}; the other comes to {other.state}"
 
 
 def _evaluation(module: Row, checked: Checked | None, mode: Mode) -> Evaluation | None:

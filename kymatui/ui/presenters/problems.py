@@ -12,11 +12,11 @@ from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
 COLUMNS = (
-    Column("severity", "SEVERITY", 9),
+    Column("severity", "SEVERITY", 10),
     Column("module", "MODULE", 18, flex=1),
-    Column("object", "OBJECT", 24, flex=1, priority=1),
-    Column("message", "PROBLEM", 30, flex=4),
-    Column("actor", "WAITING FOR", 20, priority=2),
+    Column("object", "OBJECT", 20, flex=1, priority=1),
+    Column("message", "PROBLEM", 30, flex=9),
+    Column("actor", "WAITING FOR", 17, priority=2),
 )
 
 _ORDER = tuple(Severity)

@@ -111,6 +111,7 @@ def _row(branch: Branch, lasts: tuple[bool, ...], folded: bool, now: float) -> R
         word = _SIGHTS[Sight.UNWATCHED]
     cells = {
         "object": Cell(plain(f"{_lines(lasts)}{_fold(branch, folded)}{branch.label}"), _object_tone(node)),
+        "kind": Cell(plain(node.ref.kind.kind) if node is not None else ""),  # no column: a filter finds it
         "namespace": Cell(plain(node.ref.namespace) if node is not None else "", "muted"),
         "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
         "ready": Cell(plain(words), "muted" if tone in ("ready", "muted") else tone),

@@ -16,10 +16,10 @@ from kymatui.ui.widgets.row_list import Row as Line
 
 COLUMNS = (
     Column("version", "VERSION", 14, flex=1),
-    Column("channels", "CHANNELS", 20, flex=2),
+    Column("channels", "CHANNELS", 16, flex=2),
     Column("source", "SOURCE", 10, priority=1),
-    Column("template", "TEMPLATE", 24, flex=2),
-    Column("here", "HERE", 20, flex=1),
+    Column("template", "TEMPLATE", 24, flex=2, priority=2),
+    Column("here", "HERE", 24),
 )
 
 

@@ -61,6 +61,8 @@ class CatalogScreen(FramedScreen):
         super().__init__()
         self._view: View = ALL
         self._only_problems = False
+        self._said = ""
+        self._can = (False, False)
 
     @property
     def step(self) -> Step:
@@ -110,6 +112,10 @@ class CatalogScreen(FramedScreen):
         filtered = bool(table.filter) or self._only_problems or self._view != ALL
         self._show_notice(notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=filtered))
         self._show_reason()
+        can = (bool(table.rows), self._narrowed)
+        if can != self._can:  # the keys that need a row, and the one that leads back
+            self._can = can
+            self.refresh_bindings()
 
     def _note(self, table: LiveTable) -> str:
         parts = [f"/{table.filter.text}"] if table.filter else []
@@ -139,7 +145,10 @@ class CatalogScreen(FramedScreen):
             parts = [Content.styled(f"{plain(module.name)}  ", "bold"), toned(reason.text, reason.tone)]
             if reason.actor:
                 parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
-        self.query_one("#reason", Static).update(Content.assemble(*parts))
+        said = repr(parts)  # contents are equal whatever their styles
+        if said != self._said:  # an update lays the whole screen out again
+            self._said = said
+            self.query_one("#reason", Static).update(Content.assemble(*parts))
 
     # what the person asks for
 

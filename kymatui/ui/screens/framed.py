@@ -124,6 +124,7 @@ class FramedScreen(PromptingScreen):
         if self.is_mounted:
             self.show_frame(self.kymatui.frame_facts)
             self.show_catalog()
+            self.refresh_bindings()
 
     def show_frame(self, facts: FrameFacts) -> None:
         self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.trail_to(self)))

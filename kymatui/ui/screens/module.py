@@ -107,10 +107,14 @@ class ModuleScreen(FramedScreen):
         self._show_tabs()
 
     @on(Pane.Noted)
+    @on(Document.Moved)
     def _show_tabs(self) -> None:
         note = self.pane.note if self.pane is not None else ""
         table = self.table
-        if table is not None and table.filter:
+        main = self.main_widget()
+        if isinstance(main, Document) and main.wanted:
+            note = f"/{main.wanted}  {main.place}"
+        elif table is not None and table.filter:
             note = f"/{table.filter.text}  {len(table.rows)} of {len(table.everything)}"
         self.query_one(ViewTabs).show(TABS, self._tab, note)
 

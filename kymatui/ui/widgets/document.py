@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -35,6 +36,9 @@ class Document(ScrollView, can_focus=True):
         Binding("N", "next(-1)", "Match before", show=False, id="document.before"),
     ]
 
+    class Moved(Message):
+        """Another match is the current one."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: Sequence[str] = ()
@@ -55,6 +59,11 @@ class Document(ScrollView, can_focus=True):
     def wanted(self) -> str:
         """The pattern that is marked, "" where nothing is."""
         return self._pattern.pattern if self._pattern is not None else ""
+
+    @property
+    def place(self) -> str:
+        """Which of the lines with a match is the current one."""
+        return f"{self._current + 1} of {len(self._matches)}" if self._matches else "no match"
 
     def show(self, text: str) -> None:
         """Takes a new text; where one reads stays where it is."""
@@ -91,6 +100,7 @@ class Document(ScrollView, can_focus=True):
         line = self._matches[self._current]
         self.scroll_to(y=max(line - self.size.height // 2, 0), animate=False)
         self.refresh()
+        self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
         left, top = round(self.scroll_offset.x), round(self.scroll_offset.y)

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from kymatui.ui.presenters.keys import key_name
 
 GAP = "  "
-_KEPT = ("Help", "Quit")
+_KEPT = ("Back", "Help", "Quit")
 
 
 def _width(entries: list[tuple[str, str]]) -> int:

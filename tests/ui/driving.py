@@ -1,0 +1,51 @@
+"""Driving an app as a person does: waiting for what is shown, and reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.widgets.facts import Facts
+from kymatui.ui.widgets.row_table import RowTable
+
+SIZE = (120, 40)
+
+
+async def ready(pilot: Pilot[Any]) -> KymatuiApp:
+    """The app, once it knows something of the cluster, or why not."""
+    app = pilot.app
+    assert isinstance(app, KymatuiApp)
+    for _ in range(200):
+        if app.catalog is not None or app.failure is not None:
+            break
+        await pilot.pause(0.02)
+    await pilot.pause()
+    return app
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came to hold")
+
+
+def table(app: KymatuiApp) -> RowTable:
+    return app.screen.query_one(RowTable)
+
+
+def shown(app: KymatuiApp) -> list[str]:
+    return [row.key for row in table(app).rows]
+
+
+def cell(app: KymatuiApp, key: str, column: str) -> str:
+    return next(row for row in table(app).rows if row.key == key).cells[column].text
+
+
+def text(app: KymatuiApp, selector: str) -> str:
+    found = app.screen.query_one(selector)
+    return found.words if isinstance(found, Facts) else str(found.render())

@@ -1,0 +1,362 @@
+"""Ways between screens: crumbs, back and forward, commands, columns, and what every key does or why it does not."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.navigation import Step
+from kymatui.ui.screens.catalog import CatalogScreen
+from kymatui.ui.screens.changes import ChangesScreen
+from kymatui.ui.screens.columns import ColumnsScreen
+from kymatui.ui.screens.matrix import MatrixScreen
+from kymatui.ui.screens.module import PANES, ModuleScreen
+from kymatui.ui.screens.problems import ProblemsScreen
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from tests.domain import builders as b
+from tests.ui.driving import SIZE, ready, shown, table, text, until
+from tests.ui.worlds import LIVE, StillSession, app_on, world
+
+
+async def test_back_and_forward_lead_through_screens_and_tabs() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "x", "P", "left_square_bracket")
+        await pilot.pause()
+        assert app.shown is not None
+        assert app.shown.step == Step("module", "btp-operator", "checks")
+        for key, screen in (
+            ("left_square_bracket", CatalogScreen),
+            ("right_square_bracket", ModuleScreen),
+            ("right_square_bracket", ProblemsScreen),
+            ("minus", ModuleScreen),
+            ("minus", ProblemsScreen),
+        ):
+            await pilot.press(key)
+            await pilot.pause()
+            assert type(app.screen) is screen
+
+
+async def test_the_crumbs_are_the_screens_above_each_other_and_a_click_climbs() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("M", "enter")
+        await pilot.pause()
+        assert app.screen.query_one(TopLine).facts.trail == ("modules", "channels", "api-gateway")
+        await pilot.click(TopLine, offset=(22, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, MatrixScreen)
+        await pilot.click(TopLine, offset=(12, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, CatalogScreen)
+
+
+@pytest.mark.parametrize(
+    ("line", "screen", "tab"),
+    [
+        ("module keda", ModuleScreen, "overview"),
+        ("module keda events", ModuleScreen, "events"),
+        ("tree istio", ModuleScreen, "resources"),
+        ("xray istio", ModuleScreen, "resources"),
+        ("channels", MatrixScreen, ""),
+        ("errors", ProblemsScreen, ""),
+        ("changes", ChangesScreen, ""),
+        ("modules", CatalogScreen, ""),
+    ],
+)
+async def test_commands_lead_everywhere(line: str, screen: type, tab: str) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.shown is not None
+        app.shown.run_line(line)
+        await pilot.pause()
+        assert isinstance(app.screen, screen)
+        assert app.shown.step.tab == tab
+
+
+@pytest.mark.parametrize(
+    "line", ["module", "module nobody", "module keda kitchen", "sort colour", "theme pink", "save x"]
+)
+async def test_a_command_that_cannot_be_done_says_what_it_wants(line: str) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.shown is not None
+        app.shown.run_line(line)
+        await pilot.pause()
+        assert isinstance(app.screen, CatalogScreen)
+        assert "?" in app.problems[0]
+
+
+async def test_commands_are_completed_word_by_word() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("colon", *"module ke", "tab", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
+        assert app.shown is not None
+        assert app.shown.step.about == "keda"
+
+
+async def test_every_tab_is_reached_by_its_number_its_letter_and_tab() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ModuleScreen)
+        for number, (key, pane) in enumerate(zip("dtxveyh", PANES, strict=True), 1):
+            for press in (str(number), "d", key):
+                await pilot.press(press)
+            assert isinstance(app.screen.pane, pane)
+        await pilot.press("tab")
+        assert app.screen.step.tab == "overview"
+        await pilot.press("shift+tab")
+        assert app.screen.step.tab == "history"
+
+
+async def test_the_tree_is_folded_and_leads_to_the_yaml_of_an_object() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*"jjjjj", "t")
+        await pilot.pause()
+        tree = app.screen.query_one("#tree", LiveTable)
+        whole = len(tree.rows)
+        assert [row.cells["object"].text.strip(" │├└─▾") for row in tree.rows][7:10] == [
+            "istio-manager",
+            "ReplicaSet istio-manager-7d4b",
+            "Pod istio-manager-7d4b-x2x",
+        ]
+        await pilot.press("left")
+        assert len(tree.rows) == 2
+        await pilot.press("right")
+        assert len(tree.rows) == whole
+        await pilot.press(*"jjjjjjj", "enter")
+        await until(pilot, lambda: bool(app.screen.query(Document)))
+        await pilot.pause()
+        assert "name: istio-manager" in "\n".join(app.screen.query_one(Document).lines)
+
+
+async def test_pods_are_asked_for_only_while_a_tree_is_seen() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press(*"jjjjj", "enter")
+        await until(pilot, lambda: bool(session.looked_at))
+        assert session.grown_from == ()
+        await pilot.press("t")
+        await until(pilot, lambda: bool(session.grown_from))
+        await pilot.press("d")
+        await until(pilot, lambda: session.grown_from == ())
+        assert session.looked_at
+
+
+async def test_what_changes_meanwhile_is_in_the_history() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("H")
+        await pilot.pause()
+        assert "Nothing changed" in text(app, "#nothing")
+        resources = {**world().module_resources, b.gvk("api-gateway"): (b.resource("api-gateway", "Error"),)}
+        session.show(module_resources=resources)
+        await until(pilot, lambda: bool(table(app).rows))
+        told = [(row.cells["what"].text, row.cells["after"].text) for row in table(app).rows]
+        assert ("state", "✖ Error") in told
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.shown is not None
+        assert app.shown.step.tab == "history"
+
+
+async def test_versions_are_compared_with_the_one_that_was_chosen() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("v")
+        await pilot.pause()
+        assert "3.4.1 to 3.6.0" in text(app, "#changes")
+        await pilot.press("b", "j")
+        await pilot.pause()
+        assert "3.6.0 to 3.4.1" in text(app, "#changes")
+        assert "a downgrade" in text(app, "#changes")
+
+
+@pytest.mark.parametrize(("tab", "wanted", "left"), [("t", "Deployment", 3), ("x", "yellow", 0), ("e", "zzz", 0)])
+async def test_tables_in_tabs_are_filtered_and_escape_shows_all_again(tab: str, wanted: str, left: int) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press(*"jjjjj", tab)
+        await pilot.pause()
+        assert app.shown is not None
+        found = app.shown.table
+        assert found is not None
+        everything = len(found.rows)
+        await pilot.press("slash", *wanted, "enter")
+        await pilot.pause()
+        assert len(found.rows) == min(left, everything)
+        await pilot.press("escape")
+        assert len(found.rows) == everything
+        assert isinstance(app.screen, ModuleScreen)
+
+
+async def test_what_is_copied_can_be_pasted() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "c")
+        assert app.clipboard == "btp-operator"
+        await pilot.press("Y")
+        assert app.clipboard.startswith("NAME\tSRC\t")
+        await pilot.press("y")
+        await pilot.pause()
+        await pilot.press("c")
+        assert app.clipboard.startswith("apiVersion: operator.kyma-project.io/v1alpha1\nkind: BtpOperator\n")
+        await pilot.press("escape", "P")
+        await pilot.pause()
+        await pilot.press("c")
+        assert app.clipboard.startswith("error\tistio")
+
+
+async def test_yaml_and_pictures_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "y")
+        await pilot.pause()
+        assert app.shown is not None
+        app.shown.run_line("save it.yaml")
+        app.shown.run_line("save it.svg")
+    assert "kind: BtpOperator" in (tmp_path / "it.yaml").read_text()
+    assert (tmp_path / "it.svg").read_text().startswith("<svg")
+
+
+# columns
+
+
+async def test_columns_are_chosen_moved_and_taken() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
+        await pilot.press("j", "space", "k", "J", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+        assert table(app).shown_columns[:2] == ("name", "channel")
+        assert "source" not in table(app).shown_columns
+
+
+async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('# mine\ntheme = "dark"\n')
+    monkeypatch.setenv("KYMATUI_CONFIG", str(path))
+    async with app_on(StillSession(world()), columns=("name", "state", "age")).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
+        await pilot.press("J", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+        assert table(app).shown_columns == ("state", "name", "age")
+    assert tomllib.loads(path.read_text()) == {"theme": "dark", "columns": ["state", "name", "age"]}
+    assert "# mine" in path.read_text()
+
+
+async def test_the_last_column_stays() -> None:
+    async with app_on(StillSession(world()), columns=("name",)).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
+        await pilot.press("space", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+        assert table(app).shown_columns == ("name",)
+
+
+async def test_any_column_sorts_by_key_and_by_click() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("O", "O")
+        assert isinstance(found := table(app), LiveTable)
+        assert found.order is not None
+        assert found.order.column == "channel"
+        await pilot.press("N", "R")
+        assert shown(app)[0] == "serverless"
+        await pilot.click(RowTable, offset=(2, 0))
+        assert shown(app)[0] == "api-gateway"
+
+
+async def test_labels_filter_modules() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.shown is not None
+        app.shown.run_line("filter -l managed-by=kyma")
+        assert "docker-registry" not in shown(app)
+        assert "keda" in shown(app)
+        app.shown.run_line("filter -l operator.kyma-project.io/managed-by!=kyma")
+        assert shown(app) == ["docker-registry"]
+
+
+# what is off, and why
+
+
+async def test_keys_that_are_off_say_why_and_stand_in_the_help() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.shown is not None
+        off = {key.label: key.off for key in app.shown.key_help() if key.off}
+        assert off["Back"] == "this is the first screen"
+        assert off["Where you were before"] == "there is nothing before this"
+        await pilot.press("P")
+        await pilot.pause()
+        off = {key.label: key.off for key in app.shown.key_help() if key.off}
+        assert "Back" not in off
+
+
+@pytest.mark.parametrize(
+    ("read_only", "state", "reason"),
+    [
+        (True, FeedState.LIVE, "kymatui runs read-only"),
+        (False, FeedState.STALE, "what is shown is not current"),
+        (False, FeedState.LIVE, ""),
+    ],
+)
+async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedState, reason: str) -> None:
+    session = StillSession(replace(world(), feeds={name: Feed(state, b.NOW - 42) for name in LIVE}))
+    session.read_only = read_only
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.shown is not None
+        done: list[str] = []
+        command = ScreenCommand("destroy", "", lambda _: done.append("destroyed"), writes=True)
+        app.shown.all_commands = lambda: [command]  # type: ignore[method-assign]
+        app.shown.run_line("destroy")
+        assert done == ([] if reason else ["destroyed"])
+        assert app.problems == ([f"`destroy` is off: {reason}"] if reason else [])
+        type(app.shown).WRITES, before = frozenset({"columns"}), type(app.shown).WRITES
+        try:
+            assert app.shown.why_off("columns") == reason
+        finally:
+            type(app.shown).WRITES = before
+
+
+SCREENS = (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen, ChangesScreen)
+
+
+@pytest.mark.parametrize("owner", [*SCREENS, *PANES, LiveTable, RowTable, Document, ColumnsScreen])
+def test_every_key_has_a_name_a_description_and_an_action(owner: type) -> None:
+    for kind in owner.__mro__:
+        for binding in vars(kind).get("BINDINGS", ()):
+            if not kind.__module__.startswith("kymatui"):
+                continue
+            assert isinstance(binding, Binding)
+            assert binding.id, f"{binding} cannot be remapped"
+            assert binding.description, f"{binding.id} is not in the help"
+            action = binding.action.partition("(")[0]
+            known = hasattr(owner, f"action_{action}") or action in ("quit", "dismiss")
+            assert known, f"{binding.id}: there is no action {action}"
+
+
+def test_no_screen_writes_yet() -> None:
+    assert all(not screen.WRITES for screen in SCREENS)
