@@ -21,7 +21,7 @@ from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, invalid
 from kymatui.sandbox.schemas.fielderrors import quoted
 
 SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
-_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+TYPE_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _QUOTED = 30
 _GO_KINDS: tuple[tuple[type, str], ...] = (
     (bool, "bool"),
@@ -109,7 +109,7 @@ def decode_body(request: Request, resource: Resource) -> Object:
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {_STRUCT}"
+        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {TYPE_STRUCT}"
         raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", request.body, binary=True)
     problem = type_fields_problem(value)
     if problem:

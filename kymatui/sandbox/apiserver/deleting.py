@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from kymatui.sandbox.apiserver.decoding import SCHEME, as_json, go_type_name, parse_json
+from kymatui.sandbox.apiserver.decoding import SCHEME, TYPE_STRUCT, as_json, go_type_name, parse_json
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.negotiation import negotiate
@@ -17,6 +17,8 @@ from kymatui.sandbox.apiserver.resources import Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
 from kymatui.sandbox.apiserver.statuses import StatusError, bad_request, conflict, success
 from kymatui.sandbox.clock import Clock, timestamp
+from kymatui.sandbox.schemas.builtin import builtin_schema
+from kymatui.sandbox.schemas.decoding import DecodeError, decode
 from kymatui.sandbox.storage import Store, Stored
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -124,7 +126,7 @@ class Deleter:
         try:
             self.delete_object(resource, stored, options, user)
         except StatusError as error:
-            if error.reason not in ("NotFound", "Conflict"):
+            if error.reason != "NotFound":
                 raise
             return False
         return True
@@ -202,8 +204,13 @@ def read_options(request: Request) -> dict[str, Any] | None:
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(value, dict):
-        raise bad_request(f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_type_name(value)}")
+        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {TYPE_STRUCT}"
+        raise bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, version = value.get("kind"), value.get("apiVersion") or ""
     if kind and kind != "DeleteOptions":
         raise bad_request(f'no kind "{kind}" is registered for version "{version}" {SCHEME}')
+    try:
+        decode(builtin_schema(("", "v1", "DeleteOptions")), value)
+    except DecodeError as error:
+        raise bad_request(str(error)) from None
     return value

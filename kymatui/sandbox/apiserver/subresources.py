@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.apiserver.decoding import as_json, parse_json
-from kymatui.sandbox.apiserver.deleting import Deleter
+from kymatui.sandbox.apiserver.deleting import Deleter, set_or_drop
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.logs import PodLogs
 from kymatui.sandbox.apiserver.negotiation import negotiate
-from kymatui.sandbox.apiserver.options import delete_options
+from kymatui.sandbox.apiserver.options import delete_options, write_options
 from kymatui.sandbox.apiserver.reading import Reader, encode
 from kymatui.sandbox.apiserver.resources import Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
@@ -25,6 +26,7 @@ from kymatui.sandbox.apiserver.tokens import ISSUER, Tokens
 from kymatui.sandbox.clock import Clock, timestamp
 from kymatui.sandbox.storage import Store
 
+_TOKENS = "authentication.k8s.io/v1"
 _SHORTEST_TOKEN, _LONGEST_TOKEN, _USUAL_TOKEN = 600, 1 << 32, 3600
 
 Serve = Callable[[Request, RequestInfo, Resource, User], Response]
@@ -57,7 +59,13 @@ class Subresources:
         del user
         accepted = negotiate(request)
         account = self._reader.require(resource, info.namespace, info.name)
-        body = _body(request)
+        options = write_options(request, "CreateOptions")
+        body = _token_request(request)
+        given = (body.get("metadata") or {}).get("name")
+        if given and given != info.name:
+            message = f'Invalid value: "{given}": must match the service account name if specified'
+            cause = {"reason": "FieldValueInvalid", "message": message, "field": "metadata.name"}
+            raise invalid("TokenRequest.authentication.k8s.io", info.name, [cause])
         spec = body.get("spec") or {}
         seconds = spec.get("expirationSeconds", _USUAL_TOKEN)
         _check_seconds(seconds)
@@ -72,7 +80,9 @@ class Subresources:
             "metadata": {
                 "name": info.name,
                 "namespace": info.namespace,
+                "uid": str(uuid.uuid4()),
                 "creationTimestamp": timestamp(self._clock.now()),
+                **_token_owner(spec, options.manager, timestamp(self._clock.now())),
             },
             "spec": {
                 "audiences": audiences,
@@ -88,7 +98,7 @@ class Subresources:
             return {}
         kind = ref.get("kind")
         if kind not in ("Pod", "Secret"):
-            raise bad_request(f"cannot bind token for serviceaccount to object kind {kind}")
+            raise bad_request(f"cannot bind token to object of type {ref.get('apiVersion')}, Kind={kind}")
         resource = kind.lower() + "s"
         stored = self._store.get(resource, info.namespace, ref.get("name") or "")
         if stored is None:
@@ -168,6 +178,7 @@ class Subresources:
             )
         if metadata.get("resourceVersion") and metadata["resourceVersion"] != live["metadata"]["resourceVersion"]:
             raise modified("namespaces", info.name)
+        set_or_drop(live["metadata"], "finalizers", metadata.get("finalizers"))
         live["spec"] = {"finalizers": (body.get("spec") or {}).get("finalizers") or []}
         if not live["spec"]["finalizers"]:
             del live["spec"]["finalizers"]
@@ -177,6 +188,34 @@ class Subresources:
         else:
             live = self._reader.object(resource, self._store.put("namespaces", live))
         return encode(live, accepted)
+
+
+def _token_request(request: Request) -> Object:
+    """The body, where it is a TokenRequest."""
+    body = _body(request)
+    kind, api_version = body.get("kind") or "TokenRequest", body.get("apiVersion") or _TOKENS
+    if (kind, api_version) != ("TokenRequest", _TOKENS):
+        version = api_version.rpartition("/")[2]
+        why = f"converting ({version}.{kind}) to (authentication.TokenRequest): unknown conversion"
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a TokenRequest: {why}')
+    return body
+
+
+def _token_owner(spec: Object, manager: str, now: str) -> Object:
+    """Who asked for what."""
+    asked: Object = {f"f:{name}": {} for name in ("audiences", "boundObjectRef", "expirationSeconds") if spec.get(name)}
+    if not asked:
+        return {}
+    entry = {
+        "manager": manager,
+        "operation": "Update",
+        "apiVersion": _TOKENS,
+        "time": now,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": asked},
+        "subresource": "token",
+    }
+    return {"managedFields": [entry]}
 
 
 def _created() -> Object:

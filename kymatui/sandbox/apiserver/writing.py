@@ -137,8 +137,9 @@ class Writer:
         namespace = info.namespace if resource.namespaced else ""
         stored = self.store.get(resource.full_name, namespace, info.name)
         if stored is None:
-            if not resource.creates_on_update or info.subresource or metadata_of(obj).get("resourceVersion"):
+            if not resource.creates_on_update or info.subresource:
                 raise not_found(resource.full_name, info.name)
+            metadata_of(obj).pop("resourceVersion", None)
             return Written(self.create_object(resource, obj, user, options), True)
         _check_uid(resource, obj, stored, info)
         live = self.reader.object(resource, stored)

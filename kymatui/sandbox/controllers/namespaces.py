@@ -108,7 +108,9 @@ class NamespaceDeletion:
         left = self._seen[uid] + self._context.pace.namespace - self._context.now
         if left > 0:
             return left
-        self._finalize(namespace)
+        if (namespace.get("status") or {}).get("conditions"):
+            self._say(namespace, {}, "")
+        self._finalize(self._context.observer.get("namespaces", key) or namespace)
         del self._seen[uid]
         return None
 

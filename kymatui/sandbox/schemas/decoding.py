@@ -273,6 +273,8 @@ def _quantity(run: _Run, schema: Schema, value: Any, at: _GoPath) -> Any:
 
 
 def _bytes(run: _Run, schema: Schema, value: Any, at: _GoPath) -> Any:
+    if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
+        return base64.b64encode(bytes(value)).decode()
     if not isinstance(value, str):
         _mismatch(run, value, schema.go_type, at)
         return _DROP

@@ -119,6 +119,7 @@ STRING_TYPES = named(
     v1.PodPhase: PodStatus.phase
     v1.PodQOSClass: PodStatus.qosClass
     v1.PodResizeStatus: PodStatus.resize
+    v1.DeletionPropagation: DeleteOptions.propagationPolicy
     v1.Protocol: ContainerPort.protocol EndpointPort.protocol IngressPortStatus.protocol PortStatus.protocol
         ServicePort.protocol
     v1.PullPolicy: Container.imagePullPolicy EphemeralContainer.imagePullPolicy ImageVolumeSource.pullPolicy

@@ -65,7 +65,9 @@ def _event(obj: Object, now: float) -> list[Any]:
     involved, source = obj.get("involvedObject") or {}, obj.get("source") or {}
     first = obj.get("firstTimestamp") or obj.get("eventTime")
     last = (obj.get("series") or {}).get("lastObservedTime") or obj.get("lastTimestamp") or first
-    where = f"{source['component']}, {source['host']}" if source.get("host") else source.get("component")
+    component = source.get("component") or obj.get("reportingComponent") or ""
+    host = source.get("host") or obj.get("reportingInstance") or ""
+    where = f"{component}, {host}" if host else component
     count = (obj.get("series") or {}).get("count") or obj.get("count") or 1
     return [
         age(last, now),
@@ -73,7 +75,7 @@ def _event(obj: Object, now: float) -> list[Any]:
         obj.get("reason", ""),
         f"{involved.get('kind', '').lower()}/{involved.get('name', '')}",
         involved.get("fieldPath", ""),
-        where or obj.get("reportingComponent", ""),
+        where,
         (obj.get("message") or "").strip(),
         age(first, now),
         count,

@@ -7,13 +7,20 @@ import json
 
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
 from kymatui.sandbox.schemas.kinds.metadata import immutable, not_negative, one_of, validate_selector
-from kymatui.sandbox.schemas.kinds.names import dns_subdomain, ip_address, port_number, wildcard_subdomain
+from kymatui.sandbox.schemas.kinds.names import (
+    dns_subdomain,
+    ip_address,
+    port_number,
+    qualified_name,
+    wildcard_subdomain,
+)
 from kymatui.sandbox.schemas.kinds.podrules import validate_port_or_name
 from kymatui.sandbox.schemas.kinds.workloadrules import int_or_percent
 from kymatui.sandbox.schemas.nodes import Object
 from kymatui.sandbox.schemas.quantities import amount
 
 Errors = list[FieldError]
+_LONGEST_EVENT_WORD, _LONGEST_EVENT_MESSAGE = 128, 1024
 _BAD_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
@@ -314,4 +321,20 @@ def validate_event(obj: Object) -> Errors:
         return [wrong("involvedObject.namespace", namespace, "does not match event.namespace")]
     if not namespace and obj["metadata"].get("namespace") not in ("default", None):
         return [wrong("involvedObject.namespace", "", "does not match event.namespace")]
-    return []
+    return _validate_new_event(obj) if obj.get("eventTime") else []
+
+
+def _validate_new_event(obj: Object) -> Errors:
+    """An event with a time of its own says who reports what."""
+    component = obj.get("reportingComponent") or ""
+    errors = [] if component else [required("reportingComponent")]
+    errors += [wrong("reportingComponent", component, problem) for problem in qualified_name(component)]
+    for name in ("reportingInstance", "action", "reason"):
+        text = obj.get(name) or ""
+        if not text:
+            errors.append(required(name))
+        elif len(text) > _LONGEST_EVENT_WORD:
+            errors.append(wrong(name, "", f"can have at most {_LONGEST_EVENT_WORD} characters"))
+    if len(obj.get("message") or "") > _LONGEST_EVENT_MESSAGE:
+        errors.append(wrong("message", "", f"can have at most {_LONGEST_EVENT_MESSAGE} characters"))
+    return errors

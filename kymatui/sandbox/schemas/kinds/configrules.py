@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any
 
+from kymatui.sandbox.schemas.decoding import json_type
 from kymatui.sandbox.schemas.fielderrors import (
     FieldError,
     duplicate,
@@ -104,7 +105,9 @@ def _json_problem(encoded: str) -> str:
         if error.pos >= len(text.rstrip()):
             return "unexpected end of JSON input"
         return f"invalid character '{text[error.pos]}' looking for beginning of value"
-    return "" if isinstance(value, dict) else "json: cannot unmarshal into Go value of type map[string]interface {}"
+    if isinstance(value, dict):
+        return ""
+    return f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
 
 
 def validate_secret_update(new: Object, old: Object) -> Errors:

@@ -24,14 +24,14 @@ _RBAC = "rbac.authorization.k8s.io"
 _HOOKS = "admissionregistration.k8s.io"
 
 
-def _service_name(text: str) -> list[str]:
-    """Services are names in DNS, where a dot would part them."""
+def _single_label(text: str) -> list[str]:
+    """One part of a name in DNS, where a dot would part it."""
     return ["must not contain dots"] if "." in text else dns_label(text)
 
 
 _NAMES: dict[Kind, NameRule] = {
-    ("", "Namespace"): dns_label,
-    ("", "Service"): _service_name,
+    ("", "Namespace"): _single_label,
+    ("", "Service"): _single_label,
     (_RBAC, "Role"): path_segment,
     (_RBAC, "ClusterRole"): path_segment,
     (_RBAC, "RoleBinding"): path_segment,
