@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from kymatui.domain.snapshots import FeedState
 from kymatui.errors import KymatuiError
 from kymatui.ui.mailbox import Mailbox
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 CATALOG = "catalog"
 CLUSTER = "cluster"
 FAILURE = "failure"
+STEADY_SECONDS = 0.25  # between two looks once all lists are there: the mailbox delivers no more often
+_BURST_SECONDS = 0.02  # changes come several at a time
 
 
 class Session(Protocol):
@@ -86,7 +89,7 @@ class ClusterLink:
         read: Callable[[Snapshot], Catalog],
         mailbox: Mailbox,
         *,
-        pause: float = 0.1,
+        pause: float = 0.1,  # between two looks while lists are coming
     ) -> None:
         self._connect = connect
         self._read = read
@@ -139,19 +142,24 @@ class ClusterLink:
                 followed = self._looked_at
                 session.follow_events(followed.events)
                 session.follow_owned(followed.owned)
-            self._look(session)
+            began = time.monotonic()
+            pause = self._pause if self._look(session) else STEADY_SECONDS
             self._changed.wait()
             if self._closed.is_set():
                 return
-            time.sleep(self._pause)
+            time.sleep(max(_BURST_SECONDS, began + pause - time.monotonic()))
 
-    def _look(self, session: Session) -> None:
-        """A defect that one object brings to light must not end the session: the next look may be a good one."""
+    def _look(self, session: Session) -> bool:
+        """Whether lists are still coming, so that the next look is worth more.
+
+        A defect that one object brings to light must not end the session: the next look may be a good one.
+        """
         snapshot = session.snapshot()
         try:
             self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
         except Exception as error:  # noqa: BLE001
             self._mailbox.put(CATALOG, _defect(error))  # in the same place, so that a later look replaces it
+        return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 
 def _defect(error: Exception) -> KymatuiError:

@@ -18,6 +18,7 @@ from kymatui.errors import (
 )
 from kymatui.wiring.catalogs import CommunityCatalogs
 from kymatui.wiring.collecting import relax_collector
+from kymatui.wiring.definitions import Definitions, name_of
 from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
@@ -61,6 +62,7 @@ class CatalogSession:
         self._feeds = Feeds(client, self._changed, timing)
         self._events = EventFollower(self._feeds)
         self._owned = OwnedFollower(self._feeds)
+        self._definitions = Definitions()
         self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
         self._look = threading.Event()
         self._state = threading.Condition()
@@ -128,7 +130,7 @@ class CatalogSession:
             manifests=feeds.objects(KYMA_KINDS[3].feed),
             module_resources=self._module_resources(),
             workloads=tuple(item for fixed in WORKLOADS for item in feeds.objects(fixed.feed)),
-            definitions=tuple(map(self._definition, feeds.objects(DEFINITIONS))),
+            definitions=self._definitions.of(feeds.objects(DEFINITIONS), self._resources),
             events=self._events.objects(),
             owned=self._owned.objects(),
             feeds=self.feeds,
@@ -287,7 +289,7 @@ class CatalogSession:
 
     def _notice_definitions(self) -> None:
         """Kinds that came or went make what is known of the server old; asked again until all are served."""
-        now = frozenset(_name(item) for item in self._feeds.objects(DEFINITIONS))
+        now = frozenset(name_of(item) for item in self._feeds.objects(DEFINITIONS))
         known = {resource.name for resource in self.client.discovery.known()}
         if now != self._seen_definitions:
             outdated = bool(now - known) or bool((self._seen_definitions - now) & known)
@@ -340,27 +342,6 @@ class CatalogSession:
                 found[kind] = self._feeds.objects(name)
         return found
 
-    def _definition(self, item: Object) -> Object:
-        """A definition as far as names and readiness go: its metadata is watched, the rest is known from discovery.
-
-        Whole definitions are megabytes. What discovery serves is established.
-        """
-        plural, _, group = _name(item).partition(".")
-        resource = self._resources.get(f"{plural}.{group}")
-        names = {"plural": plural, "kind": resource.kind if resource is not None else ""}
-        scope = "Namespaced" if resource is None or resource.namespaced else "Cluster"
-        made: dict[str, Any] = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": item.get("metadata") or {},
-            "spec": {"group": group, "names": names, "scope": scope},
-        }
-        if resource is not None:
-            made["status"] = {
-                "conditions": [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]
-            }
-        return made
-
 
 def _passes(failure: KymatuiError) -> bool:
     """Whether a failure may be over in a moment: a server that is busy, or in trouble."""
@@ -377,8 +358,3 @@ class _Same:
         return isinstance(other, _Same) and other.value is self.value
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _name(item: Object) -> str:
-    metadata = item.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
