@@ -32,10 +32,11 @@ def read_objects(text: str | bytes, source: str, *, only: Container[str] | None 
     `source` names the text in errors; `only` leaves out what is of no such kind. Documents without content are
     passed over. Raises SourceError.
     """
-    return unique(_read(text, source, only))
+    return unique(each_object(text, source, only=only))
 
 
-def _read(text: str | bytes, source: str, only: Container[str] | None) -> Iterator[Object]:
+def each_object(text: str | bytes, source: str, *, only: Container[str] | None = None) -> Iterator[Object]:
+    """The same with every object as often as it stands there. Raises SourceError."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
         raise SourceError(f"{source} has {len(data)} bytes; {LARGEST_TEXT} is the most")

@@ -1,0 +1,147 @@
+"""A kustomization built: its resources, what it generates, its components, and then all that it does to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kymatui.engine.bundles import Bundle, Origin
+from kymatui.engine.ports import Object
+from kymatui.engine.sources.addresses import digest_of_files
+from kymatui.engine.sources.archives import read_tar, without_root
+from kymatui.engine.sources.kustomize import generating, patching, transforming
+from kymatui.engine.sources.kustomize.fields import Fields
+from kymatui.engine.sources.kustomize.kustomization import Kustomization, read_kustomization
+from kymatui.engine.sources.kustomize.references import fix_references
+from kymatui.engine.sources.kustomize.replacing import apply_replacements
+from kymatui.engine.sources.kustomize.resources import Resource, Resources
+from kymatui.engine.sources.kustomize.specs import Config, default_config, read_config
+from kymatui.engine.sources.kustomize.trees import NAMES, ArchiveTree, FolderTree, Place
+from kymatui.engine.sources.reading import SourceError, each_object
+from kymatui.helm.yaml import YamlError, load_exactly
+
+LOCAL: Final = "config.kubernetes.io/local-config"
+
+
+def from_path(path: str | Path, *, name: str, namespace: str = "default", boundary: Path | None = None) -> Bundle:
+    """What a kustomization of this machine builds: a folder, or an archive with one (.tar, .tar.gz, .tgz).
+
+    boundary  a folder that nothing may be read outside of. Raises SourceError.
+    """
+    place = Path(path)
+    if place.is_file():
+        return from_archive(place.read_bytes(), str(path), name=name, namespace=namespace)
+    root = Path(FolderTree(boundary).resolve(str(place.absolute())))
+    objects = build(Place(FolderTree(boundary), root.as_posix()))
+    origin = Origin("kustomize", str(path), digest=digest_of_files(_files(root)))
+    return Bundle(name, namespace, origin, objects=tuple(objects))
+
+
+def _files(root: Path) -> list[tuple[str, bytes]]:
+    """What stands in and below the folder, for its digest."""
+    found = (one for one in sorted(root.rglob("*")) if one.is_file() and not one.is_symlink())
+    return [(str(one.relative_to(root)), one.read_bytes()) for one in found]
+
+
+def from_archive(data: bytes, where: str, *, name: str, namespace: str = "default", folder: str = "") -> Bundle:
+    """What a kustomization in an archive builds; `folder` is where it stands there. Raises SourceError."""
+    return from_files(read_tar(data, where), where, name=name, namespace=namespace, folder=folder)
+
+
+def from_files(
+    files: dict[str, bytes], where: str, *, name: str, namespace: str = "default", folder: str = ""
+) -> Bundle:
+    """The same of files by their paths; one folder that holds them all need not be named."""
+    found = files if folder else without_root(files, NAMES)
+    objects = build(Place(ArchiveTree(found, where), f"/{folder.strip('/')}"))
+    origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
+    return Bundle(name, namespace, origin, objects=tuple(objects))
+
+
+def build(place: Place) -> list[Object]:
+    """The objects of the kustomization in a folder, as `kustomize build` prints them. Raises SourceError."""
+    target = _Target(place)
+    target.accumulate()
+    resources, config = target.resources, target.config
+    generating.add_hashes(resources)
+    fix_references(resources, config)
+    ordered = target.kustomization.order.sorted(resources)
+    return [one.body for one in ordered if not _is_local(one)]
+
+
+def _is_local(one: Resource) -> bool:
+    """Some objects are there for the building alone."""
+    return one.texts("annotations").get(LOCAL, "false") != "false"
+
+
+class _Target:
+    """One kustomization with what it has accumulated; a component works on what its parent has."""
+
+    def __init__(self, place: Place, parent: _Target | None = None) -> None:
+        name, data = place.kustomization()
+        self._place = place
+        self._where = place.shown(name)
+        self.kustomization: Kustomization = read_kustomization(data, self._where)
+        self.resources: Resources = parent.resources if parent is not None else Resources()
+        self.config: Config = parent.config if parent is not None else Config(name_prefix=(), name_suffix=())
+
+    def accumulate(self) -> None:
+        for path in self.kustomization.resources:
+            self._add_resource(path)
+        self.config.merge(default_config())
+        for path in self.kustomization.configurations:
+            self._add_configuration(path)
+        self._generate()
+        for path in self.kustomization.components:
+            self._add_component(path)
+        self._transform()
+
+    def _add_resource(self, path: str) -> None:
+        data = self._place.find(path)
+        if data is not None:
+            self.resources.extend(map(Resource, each_object(data, self._place.shown(path))))
+            return
+        child = _Target(self._place.enter(path))
+        if child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is a Component", hint="name it under components")
+        child.accumulate()
+        self.resources.extend(child.resources)
+        self.config.merge(child.config)
+
+    def _add_component(self, path: str) -> None:
+        child = _Target(self._place.enter(path), self)
+        if not child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is no Component", hint="name it under resources")
+        child.accumulate()
+
+    def _add_configuration(self, path: str) -> None:
+        where = self._place.shown(path)
+        try:
+            document = load_exactly(self._place.load(path))
+        except YamlError as error:
+            raise SourceError(f"{where}: {error}") from error
+        self.config.merge(read_config(Fields(document, where)))
+
+    def _generate(self) -> None:
+        everywhere = generating.Options.read(self.kustomization.generator_options)
+        for fields in self.kustomization.config_maps:
+            generating.absorb(self.resources, generating.config_map(fields, self._place, everywhere))
+        for fields in self.kustomization.secrets:
+            generating.absorb(self.resources, generating.secret(fields, self._place, everywhere))
+
+    def _transform(self) -> None:
+        asked, found, config = self.kustomization, self.resources, self.config
+        patching.apply_merge_patches(found, asked.merge_patches, self._place)
+        patching.apply_patches(found, asked.patches, self._place)
+        if asked.namespace:
+            transforming.set_namespace(found, asked.namespace, config)
+        if asked.name_prefix:
+            transforming.add_prefix(found, asked.name_prefix, config)
+        if asked.name_suffix:
+            transforming.add_suffix(found, asked.name_suffix, config)
+        transforming.add_labels(found, asked.labels, asked.common_labels, config)
+        transforming.add_annotations(found, asked.common_annotations, config)
+        patching.apply_json_patches(found, asked.json_patches, self._place)
+        transforming.set_replicas(found, asked.replicas, config)
+        transforming.set_images(found, asked.images, config)
+        apply_replacements(found, asked.replacements, self._place)
