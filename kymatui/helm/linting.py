@@ -21,10 +21,9 @@ from kymatui.helm.coalescing import coalesce_tables
 from kymatui.helm.deprecations import deprecation
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.govalues.types import go_type
-from kymatui.helm.language.environment import Environment
 from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.naming import name_problems
-from kymatui.helm.rendering import Rendered, render
+from kymatui.helm.rendering import render_to_lint
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 from kymatui.helm.values import load_values, split_documents
@@ -111,7 +110,8 @@ def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Lin
     except (HelmError, OSError) as error:
         return Result(problem=f"unable to open chart {place}: {error}")
     if "Chart.yaml" not in files:
-        return Result(problem=f"unable to check Chart.yaml file in chart: {place} has none")
+        missing = place / "Chart.yaml"
+        return Result(problem=f"unable to check Chart.yaml file in chart: stat {missing}: no such file or directory")
     examination = _Examination(place, files, values or {}, linting or Linting())
     _chart_file(examination)
     _values_file(examination)
@@ -122,6 +122,8 @@ def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Lin
 
 
 def _read(place: Path) -> dict[str, bytes]:
+    if not place.exists():
+        return {}
     found = read_directory(place) if place.is_dir() else read_archive(place.read_bytes())
     return {file.name: file.data for file in found}
 
@@ -272,24 +274,23 @@ def _templates(examined: _Examination) -> None:
         return
     try:
         chart = examined.load()
-        rendered = _render(chart, examined)
+        files = _render(chart, examined)
     except (HelmError, YamlError) as error:
         examined.say(Severity.ERROR, where, str(error))
         return
     for template in chart.templates:
-        if not _template(examined, template.name, rendered.files.get(f"{chart.name}/{template.name}", "")):
+        if not _template(examined, template.name, files.get(f"{chart.name}/{template.name}", "")):
             return
 
 
-def _render(chart: Chart, examined: _Examination) -> Rendered:
-    return render(
+def _render(chart: Chart, examined: _Examination) -> dict[str, str]:
+    linting = examined.linting
+    return render_to_lint(
         chart,
         examined.values,
-        release_name="test-release",
-        namespace=examined.linting.namespace,
-        kube_version=examined.linting.kube_version or KUBE_VERSION,
-        check_schema=examined.linting.check_schema,
-        environment=Environment(lint=True),
+        namespace=linting.namespace,
+        kube_version=linting.kube_version or KUBE_VERSION,
+        check_schema=linting.check_schema,
     )
 
 
@@ -370,9 +371,15 @@ def _dependencies(examined: _Examination) -> None:
 
 
 def _definitions(examined: _Examination) -> None:
-    for name, data in examined.files.items():
-        if not name.startswith("crds/") or not name.lower().endswith((".yaml", ".yml", ".json")):
-            continue
+    """The chart's own crds/, and where it has that, those of the charts below it, under the same names."""
+    if not any(name.startswith("crds/") for name in examined.files):
+        return
+    try:
+        chart = examined.load()
+    except (HelmError, YamlError) as error:
+        examined.say(Severity.ERROR, "crds/", str(error))
+        return
+    for name, data in _crd_files(chart):
         try:
             for document in split_documents(data):
                 body = load_yaml(from_bytes(document))
@@ -381,6 +388,12 @@ def _definitions(examined: _Examination) -> None:
         except YamlError as error:
             examined.say(Severity.ERROR, name, f"unable to parse YAML: {error}")
             return
+
+
+def _crd_files(chart: Chart) -> Iterator[ChartFile]:
+    yield from chart.crd_files()
+    for child in chart.dependencies:
+        yield from _crd_files(child)
 
 
 def _definition(examined: _Examination, name: str, body: Mapping[str, Any]) -> None:

@@ -1,14 +1,30 @@
-"""Names of objects as Kubernetes wants them, by kind (apimachinery's validation)."""
+"""Names of objects as Kubernetes wants them, by kind (apimachinery's validation), and names of releases."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
+
+from kymatui.errors import HelmError
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SERVICE = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _ENDS = "and must start and end with an alphanumeric character"
+
+
+RELEASE_PATTERN: Final = rf"^{_SUBDOMAIN}$"
+LONGEST_RELEASE: Final = 53
+
+
+def check_release_name(name: str) -> None:
+    """HelmError for what helm takes for no name of a release."""
+    if len(name) > LONGEST_RELEASE or not re.fullmatch(_SUBDOMAIN, name):
+        raise HelmError(
+            f'release name check failed: release name "{name}": invalid release name, must match regex'
+            f" {RELEASE_PATTERN} and the length must not be longer than {LONGEST_RELEASE}"
+        )
 
 
 def name_problems(kind: str, name: str) -> Iterator[str]:

@@ -81,6 +81,7 @@ def render(
     include_crds: bool = False,
     sub_notes: bool = False,
     check_schema: bool = True,
+    check_manifests: bool = True,
     environment: Environment | None = None,
     cache: TemplateCache | None = None,
 ) -> Rendered:
@@ -90,6 +91,7 @@ def render(
                   is as floats; Int64 stays what it is
     api_versions  come on top of those that Helm knows by itself
     served        what a cluster serves ("apps/v1", "apps/v1/Deployment"), instead of what Helm knows by itself
+    check_manifests  whether text that is no manifest fails at once, or when `manifests` and `hooks` are asked for
     environment   clock, random bytes, `lookup`, and the limits of the rendering
     cache         keeps compiled templates, also in a folder if it has one, so that a new process need not parse them
 
@@ -110,14 +112,31 @@ def render(
     files = _execute(root, scopes, environment or Environment(), cache or TEMPLATES)
     notes = _take_notes(files, chart.name, sub_notes)
     crds = list(_crds(root)) if include_crds else []
-    return Rendered(files, notes, crds, coalesced, root, _sort(files))
+    return Rendered(files, notes, crds, coalesced, root, _sort(files, check_manifests))
 
 
-def _sort(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]] | ManifestError:
+def render_to_lint(
+    chart: Chart, values: Mapping[str, Any], *, namespace: str, kube_version: str, check_schema: bool
+) -> dict[str, str]:
+    """{path of the template: text} as helm lint has it: of no installation, whatever the cluster, nothing required."""
+    root, coalesced = _prepare(chart, values, check_schema)
+    release = {
+        "Name": "test-release",
+        "Namespace": namespace,
+        "IsUpgrade": False,
+        "IsInstall": False,
+        "Revision": 0,
+        "Service": "Helm",
+    }
+    scopes = scope_templates(root, coalesced, release, Capabilities(kube_version))
+    return _execute(root, scopes, Environment(lint=True), TEMPLATES)
+
+
+def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[Manifest], list[Hook]] | ManifestError:
     try:
         return sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
     except ManifestError as error:
-        if error.path.lower().endswith(MANIFEST_SUFFIXES):
+        if strict and error.path.lower().endswith(MANIFEST_SUFFIXES):
             raise
         return error
 

@@ -128,7 +128,7 @@ def _read_values(path: str | Path) -> dict[str, Any]:
     try:
         return load_values(Path(path).read_bytes())
     except OSError as error:
-        raise HelmError(f"cannot read values file {path}: {error.strerror or error}") from error
+        raise HelmError(f"open {path}: {_reason(error)}") from error
     except YamlError as error:
         raise HelmError(f"failed to parse {path}: {error}") from error
 
@@ -136,5 +136,12 @@ def _read_values(path: str | Path) -> dict[str, Any]:
 def _read_text(path: str) -> str:
     try:
         return from_bytes(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
-        raise HelmError(f"open {path}: {getattr(error, 'strerror', None) or error}") from error
+    except OSError as error:
+        raise HelmError(f"failed parsing --set-file data: open {path}: {_reason(error)}") from error
+    except ValueError as error:  # a name that no file can have
+        raise HelmError(f"failed parsing --set-file data: open {path!r}: {error}") from error
+
+
+def _reason(error: OSError) -> str:
+    """As Go says it: in small letters."""
+    return (error.strerror or str(error)).lower()

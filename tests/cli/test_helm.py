@@ -107,7 +107,12 @@ def test_files_are_written_below_the_folder(chart: Path, tmp_path: Path, capsys:
         (["template", "r", "{chart}", "-s", "templates/none.yaml"], 1, "could not find template templates/none.yaml"),
         (["template", "r", "{chart}", "--set", "a=1,a.b=2"], 1, "failed parsing --set data"),
         (["template", "r", "{chart}", "-f", "none.yaml"], 1, "none.yaml"),
-        (["template", "r", "{chart}", "more"], 64, "too many words"),
+        (["template", "r", "{chart}", "--set-file", "a=none.txt"], 1, "open none.txt: no such file or directory"),
+        (["template", "r", "{chart}", "more"], 64, "unexpected arguments: more"),
+        (["template", "r", "{chart}", "--name-template", "x"], 64, "cannot set --name-template and also"),
+        (["template", "R_x", "{chart}"], 1, "release name check failed"),
+        (["template", "r" * 54, "{chart}"], 1, "must not be longer than 53"),
+        (["template", "r", "{chart}", "--kube-version", "x"], 1, "invalid kube version"),
         (["template", "r", "{chart}", "--verify"], 1, "unpacked charts cannot be verified"),
         (["show", "shape", "{chart}"], 64, "invalid choice"),
         (["dance"], 64, "invalid choice"),
@@ -120,6 +125,39 @@ def test_bad_input_names_what_is_wrong(
     assert (found, out) == (status, "")
     assert message in err
     assert "Traceback" not in err
+
+
+def test_a_template_can_name_the_release(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = helm(capsys, "template", "--name-template", '{{ upper "R" | lower }}', chart, "--skip-tests")
+    assert (status, out) == (0, ACCOUNT + CONFIG)
+
+
+def test_flags_of_installing_change_nothing(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    idle = ["--create-namespace", "--wait", "--timeout", "5m", "--description", "d", "--hide-notes", "--dry-run=client"]
+    assert helm(capsys, "template", "r", chart, *idle) == (0, ACCOUNT + CONFIG + CHECK, "")
+
+
+def test_what_is_no_yaml_is_shown_when_debugging(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/config.yaml").write_text("a: b: c\n")
+    status, out, err = helm(capsys, "template", "r", chart)
+    assert (status, out) == (1, "")
+    assert "YAML parse error on demo/templates/config.yaml: error converting YAML to JSON: yaml: mapping values" in err
+    assert "Use --debug flag to render out invalid YAML" in err
+    status, out, _ = helm(capsys, "template", "r", chart, "--debug")
+    assert status == 1
+    assert "---\n# Source: demo/templates/config.yaml\na: b: c\n" in out
+
+
+def test_each_document_that_is_written_is_told(chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/account.yaml").write_text("kind: ServiceAccount\n---\nkind: Role\n")
+    folder = tmp_path / "out"
+    flags = ["--output-dir", folder, "--release-name", "--include-crds", "--no-hooks"]
+    status, out, _ = helm(capsys, "template", "r", chart, *flags)
+    account, config = f"{folder}/r/demo/templates/account.yaml", f"{folder}/r/demo/templates/config.yaml"
+    written = [f"{folder}/demo/crds/thing.yaml", account, config, account]
+    assert (status, out) == (0, "".join(f"wrote {path}\n" for path in written) + "\n")
+    source = "---\n# Source: demo/templates/account.yaml\n"
+    assert Path(account).read_text() == f"{source}kind: ServiceAccount\n{source}kind: Role\n"
 
 
 def test_show_prints_each_part(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,6 +182,29 @@ def test_lint_fails_a_bad_one_and_says_where(chart: Path, capsys: pytest.Capture
     assert status == 1
     assert "[ERROR] templates/: demo/templates/config.yaml:1:16\n" in out
     assert err == "Error: 1 chart(s) linted, 1 chart(s) failed\n"
+
+
+def test_lint_tells_which_template_is_no_yaml(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/config.yaml").write_text("\na: b: c\n")
+    status, out, _ = helm(capsys, "lint", chart)
+    assert status == 1
+    problem = "unable to parse YAML: error converting YAML to JSON: yaml: line 2: mapping values are not allowed"
+    assert f"[ERROR] templates/config.yaml: {problem}" in out
+
+
+def test_lint_looks_at_the_definitions_of_the_charts_below(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    below = chart / "charts/sub"
+    (below / "crds").mkdir(parents=True)
+    (below / "Chart.yaml").write_text("apiVersion: v2\nname: sub\nversion: 0.1.0\n")
+    (below / "crds/inner.yaml").write_text("kind: Pod\n")
+    _, out, _ = helm(capsys, "lint", chart)
+    assert "[ERROR] crds/inner.yaml: apiVersion is not in 'apiextensions.k8s.io'\n" in out
+    assert "[ERROR] crds/inner.yaml: object kind is not 'CustomResourceDefinition'\n" in out
+
+
+def test_lint_renders_neither_an_installation_nor_an_upgrade(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (chart / "templates/config.yaml").write_text("{{ if or .Release.IsInstall .Release.IsUpgrade }}a: b: c{{ end }}\n")
+    assert helm(capsys, "lint", chart)[0] == 0
 
 
 def test_warnings_fail_only_when_strict(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
