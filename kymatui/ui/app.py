@@ -72,7 +72,7 @@ class KymatuiApp(App[int]):
         for look in THEMES:
             self.register_theme(look)
         self.settings = settings or Settings()
-        self.theme = f"kymatui-{self.settings.theme}"
+        self._start_with(f"kymatui-{self.settings.theme}")
         self.set_keymap(self.settings.keys)
         self.clock = clock
         self._ascii = AsciiFilter(self.settings.ascii)
@@ -91,6 +91,17 @@ class KymatuiApp(App[int]):
         self._looked_at: dict[object, Looks] = {}
         self._interrupted_at = float("-inf")
         self.has_begun = False
+
+    def _start_with(self, theme: str) -> None:
+        """The look before anything is drawn. Assigning a theme parses all styles a second time before the first paint;
+        dark ones, whose terminal colours are those that an app begins with, are put in place instead."""
+        look = self.available_themes[theme]
+        if not look.dark or look.ansi:
+            self.theme = theme
+            return
+        self.set_reactive(App.theme, theme)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
 
     def _read(self, snapshot: Snapshot) -> Catalog:
         """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
