@@ -8,26 +8,18 @@ and said.
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from urllib3.exceptions import HTTPError
-
-from kymatui.adapters.kube.abandoning import run_abandonable
-from kymatui.adapters.oci.requesting import innermost
+from kymatui.adapters.web import WEB, fetch, shown
 from kymatui.domain.objects import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
-from kymatui.errors import CancelledError, ConfigurationError, RegistryError
+from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml import YamlError, documents
-
-if TYPE_CHECKING:
-    from requests import Response
 
 LARGEST = 16 * 1024 * 1024
 MOST_FILES = 500
@@ -35,12 +27,7 @@ MOST_TEMPLATES = 2000
 SUFFIXES = (".yaml", ".yml", ".json")
 SOURCE = "source"
 """The annotation that says where a template came from; Kyma's dashboard sets the same one."""
-TIMEOUTS = (5.0, 15.0)  # to connect, and between two pieces of an answer
-ALL_SECONDS = 60.0
-MOST_REDIRECTS = 5
-_CHUNK = 65536
 _MOST_NOTES = 10
-_WEB = ("http", "https")
 _CLAIMS = (LABEL_MANAGED_BY, LABEL_MANDATORY, LABEL_CHANNEL)
 _ONLY_INSIDE = ("channel", "mandatory")
 
@@ -56,25 +43,14 @@ class CommunityCatalog:
     notes: tuple[str, ...] = ()
 
 
-def shown(source: str) -> str:
-    """A source as it may be shown: without the password that a URL can hold."""
-    try:
-        parts = urlsplit(source) if "://" in source else None
-    except ValueError:
-        return source.rpartition("@")[2]
-    if parts is None or "@" not in parts.netloc:
-        return source
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
 def read_catalog(source: str, *, largest: int = LARGEST) -> CommunityCatalog:
     """Reads a source: `http(s)://…`, `file:///…`, or a path to a file or a folder.
 
     Raises ConfigurationError for what is not there or is no catalog, RegistryError where a server fails or refuses.
     """
     scheme = source.partition("://")[0].lower() if "://" in source else ""
-    if scheme in _WEB:
-        return _taken(shown(source), [(shown(source), _fetch(source, largest))])
+    if scheme in WEB:
+        return _taken(shown(source), [(shown(source), fetch(source, largest=largest, what="catalog"))])
     return _taken(shown(source), _files(_path(source, scheme), largest))
 
 
@@ -131,76 +107,6 @@ def _content(path: Path, left: int, largest: int) -> bytes:
     if len(content) > left:
         raise ConfigurationError(f"the catalog {path} is too large; {largest} bytes are the most")
     return content
-
-
-# the web
-
-
-def _fetch(url: str, largest: int) -> bytes:
-    """Bounded in size, in redirects and in time, however slowly a server sends."""
-    cancel = threading.Event()
-    timer = threading.Timer(ALL_SECONDS, cancel.set)
-    timer.daemon = True
-    timer.start()
-    try:
-        return run_abandonable(lambda: _transfer(url, largest), cancel)
-    except CancelledError as error:
-        raise RegistryError(f"{shown(url)} took longer than {ALL_SECONDS:.0f} s") from error
-    finally:
-        timer.cancel()
-
-
-def _transfer(url: str, largest: int) -> bytes:
-    import requests
-
-    where, address = shown(url), url
-    try:
-        with requests.Session() as session:
-            for _ in range(MOST_REDIRECTS + 1):
-                with session.get(address, timeout=TIMEOUTS, stream=True, allow_redirects=False) as response:
-                    if response.is_redirect:
-                        address = _next(where, address, response.headers["Location"])
-                        continue
-                    _check_answer(where, response)
-                    return _body(where, response, largest)
-    except requests.exceptions.SSLError as error:
-        raise RegistryError(f"{where}: TLS failed: {innermost(error)}", hint="is its certificate trusted?") from error
-    except (requests.exceptions.Timeout, TimeoutError) as error:
-        raise RegistryError(f"{where} did not answer in time", hint="check the network and the proxy") from error
-    except (requests.exceptions.RequestException, HTTPError, OSError, ValueError) as error:
-        said = innermost(error)
-        raise RegistryError(f"{where} cannot be fetched: {said}", hint="check the name and the network") from error
-    raise RegistryError(f"{where} leads from address to address, more than {MOST_REDIRECTS} times")
-
-
-def _next(where: str, address: str, location: str) -> str:
-    """The address that a redirect leads to; nobody is led out of TLS, or to anything but the web."""
-    target = urljoin(address, location)
-    scheme = urlsplit(target).scheme.lower()
-    if scheme not in _WEB or (scheme == "http" and address.lower().startswith("https:")):
-        raise RegistryError(f"{where} leads to an address without TLS: {shown(target)}")
-    return target
-
-
-def _check_answer(where: str, response: Response) -> None:
-    if response.status_code != 200:
-        raise RegistryError(f"{where}: HTTP {response.status_code} {response.reason or ''}".rstrip())
-    if "html" in response.headers.get("Content-Type", "").lower():
-        raise RegistryError(f"{where} is a web page and no catalog", hint="name the file itself, as in its raw view")
-
-
-def _body(where: str, response: Response, largest: int) -> bytes:
-    """What has arrived is looked at as it arrives: who waits for a full buffer waits for ever for a slow server."""
-    content, deadline = bytearray(), time.monotonic() + ALL_SECONDS
-    while chunk := response.raw.read1(_CHUNK, decode_content=True):
-        content += chunk
-        if len(content) > largest:
-            raise RegistryError(f"{where} is too large; {largest} bytes are the most")
-        if time.monotonic() > deadline:
-            raise CancelledError(f"{where} took too long")
-    if bytes(content[:200]).lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        raise RegistryError(f"{where} is a web page and no catalog", hint="name the file itself, as in its raw view")
-    return bytes(content)
 
 
 # what is in it

@@ -100,7 +100,7 @@ class CommunityCatalogs:
 
 
 def _source(address: str) -> _Source:
-    from kymatui.adapters.catalogs import shown
+    from kymatui.adapters.web import shown
 
     return _Source(address, CATALOG_FEED + shown(address))
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters import catalogs
-from kymatui.adapters.catalogs import CommunityCatalog, read_catalog, shown
+from kymatui.adapters import catalogs, web
+from kymatui.adapters.catalogs import CommunityCatalog, read_catalog
+from kymatui.adapters.web import shown
 from kymatui.errors import ConfigurationError, KymatuiError, RegistryError
 from tests.adapters.clusters import Exchange, serving
 
@@ -275,7 +276,7 @@ def test_a_server_that_sends_a_byte_now_and_then_is_left_behind(
     served: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a body nor a head that never ends holds anybody; no timeout between two bytes notices it."""
-    monkeypatch.setattr(catalogs, "ALL_SECONDS", 0.5)
+    monkeypatch.setattr(web, "ALL_SECONDS", 0.5)
     over = threading.Event()
 
     def body(exchange: Exchange) -> None:
@@ -326,9 +327,9 @@ def test_a_redirect_leads_to_the_web_or_nowhere(served: Callable[[Answer], str],
 
 def test_nobody_is_led_out_of_tls() -> None:
     with pytest.raises(RegistryError, match=r"without TLS: http://example\.org/x"):
-        catalogs._next("https://here/x", "https://here/x", "http://example.org/x")
-    assert catalogs._next("", "https://here/a/b", "/x") == "https://here/x"
-    assert catalogs._next("", "http://here/a", "https://there/x") == "https://there/x"
+        web.next_address("https://here/x", "https://here/x", "http://example.org/x")
+    assert web.next_address("", "https://here/a/b", "/x") == "https://here/x"
+    assert web.next_address("", "http://here/a", "https://there/x") == "https://there/x"
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

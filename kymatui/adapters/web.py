@@ -1,0 +1,104 @@
+"""Fetching from the web what somebody named: bounded in size, in redirects and in time, and never led out of TLS."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from urllib3.exceptions import HTTPError
+
+from kymatui.adapters.kube.abandoning import run_abandonable
+from kymatui.adapters.oci.requesting import innermost
+from kymatui.errors import CancelledError, RegistryError
+
+if TYPE_CHECKING:
+    from requests import Response
+
+TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer
+ALL_SECONDS = 60.0
+MOST_REDIRECTS: Final = 5
+WEB: Final = ("http", "https")
+_CHUNK = 65536
+
+
+def shown(source: str) -> str:
+    """A source as it may be shown: without the password that a URL can hold."""
+    try:
+        parts = urlsplit(source) if "://" in source else None
+    except ValueError:
+        return source.rpartition("@")[2]
+    if parts is None or "@" not in parts.netloc:
+        return source
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def fetch(url: str, *, largest: int, what: str) -> bytes:
+    """What stands at a URL: of at most `largest` bytes, however slowly a server sends; `what` it should be, in errors.
+
+    Raises RegistryError. A page for people in place of the file is an error, too.
+    """
+    cancel = threading.Event()
+    timer = threading.Timer(ALL_SECONDS, cancel.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        return run_abandonable(lambda: _transfer(url, largest, what), cancel)
+    except CancelledError as error:
+        raise RegistryError(f"{shown(url)} took longer than {ALL_SECONDS:.0f} s") from error
+    finally:
+        timer.cancel()
+
+
+def _transfer(url: str, largest: int, what: str) -> bytes:
+    import requests
+
+    where, address = shown(url), url
+    try:
+        with requests.Session() as session:
+            for _ in range(MOST_REDIRECTS + 1):
+                with session.get(address, timeout=TIMEOUTS, stream=True, allow_redirects=False) as response:
+                    if response.is_redirect:
+                        address = next_address(where, address, response.headers["Location"])
+                        continue
+                    _check_answer(where, response, what)
+                    return _body(where, response, largest, what)
+    except requests.exceptions.SSLError as error:
+        raise RegistryError(f"{where}: TLS failed: {innermost(error)}", hint="is its certificate trusted?") from error
+    except (requests.exceptions.Timeout, TimeoutError) as error:
+        raise RegistryError(f"{where} did not answer in time", hint="check the network and the proxy") from error
+    except (requests.exceptions.RequestException, HTTPError, OSError, ValueError) as error:
+        said = innermost(error)
+        raise RegistryError(f"{where} cannot be fetched: {said}", hint="check the name and the network") from error
+    raise RegistryError(f"{where} leads from address to address, more than {MOST_REDIRECTS} times")
+
+
+def next_address(where: str, address: str, location: str) -> str:
+    """The address that a redirect leads to; nobody is led out of TLS, or to anything but the web."""
+    target = urljoin(address, location)
+    scheme = urlsplit(target).scheme.lower()
+    if scheme not in WEB or (scheme == "http" and address.lower().startswith("https:")):
+        raise RegistryError(f"{where} leads to an address without TLS: {shown(target)}")
+    return target
+
+
+def _check_answer(where: str, response: Response, what: str) -> None:
+    if response.status_code != 200:
+        raise RegistryError(f"{where}: HTTP {response.status_code} {response.reason or ''}".rstrip())
+    if "html" in response.headers.get("Content-Type", "").lower():
+        raise RegistryError(f"{where} is a web page and no {what}", hint="name the file itself, as in its raw view")
+
+
+def _body(where: str, response: Response, largest: int, what: str) -> bytes:
+    """What has arrived is looked at as it arrives: who waits for a full buffer waits for ever for a slow server."""
+    content, deadline = bytearray(), time.monotonic() + ALL_SECONDS
+    while chunk := response.raw.read1(_CHUNK, decode_content=True):
+        content += chunk
+        if len(content) > largest:
+            raise RegistryError(f"{where} is too large; {largest} bytes are the most")
+        if time.monotonic() > deadline:
+            raise CancelledError(f"{where} took too long")
+    if bytes(content[:200]).lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        raise RegistryError(f"{where} is a web page and no {what}", hint="name the file itself, as in its raw view")
+    return bytes(content)
