@@ -20,7 +20,7 @@ from kymatui.sandbox.apiserver.paths import Paths
 from kymatui.sandbox.apiserver.reading import Reader, encode
 from kymatui.sandbox.apiserver.resources import Resource
 from kymatui.sandbox.apiserver.reviews import Reviews
-from kymatui.sandbox.apiserver.routing import RequestInfo, request_info
+from kymatui.sandbox.apiserver.routing import RequestInfo, request_info, without_watch_prefix
 from kymatui.sandbox.apiserver.scaling import Scaling
 from kymatui.sandbox.apiserver.statuses import (
     StatusError,
@@ -95,6 +95,7 @@ class Api:
         user = request.user or authenticate(request, self._tokens)
         if request.user is None:
             user = impersonate(request, user, self._authorizer)
+        request = without_watch_prefix(request)
         info = request_info(request)
         self._authorizer.require(user, _attributes(info))
         if info.is_resource:

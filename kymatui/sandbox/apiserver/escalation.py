@@ -103,8 +103,8 @@ def _compacted(parts: list[Rule]) -> list[Rule]:
     for part in parts:
         key = repr({name: value for name, value in part.items() if name != "verbs"})
         known = joined.setdefault(key, {**part, "verbs": []})
-        known["verbs"] = sorted({*known["verbs"], *part["verbs"]})
-    return list(joined.values())
+        known["verbs"] += [verb for verb in part["verbs"] if verb not in known["verbs"]]
+    return sorted(joined.values(), key=_shown)
 
 
 _SHOWN = (

@@ -182,7 +182,10 @@ def _watch_causes(options: ListOptions) -> list[Cause]:
     if options.send_initial_events is None:
         if match:
             text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            return [not_allowed(text, field)]
+            found = [not_allowed(text, field)]
+            return found if match == "NotOlderThan" else [*found, unsupported(f'"{match}"', field, ("NotOlderThan",))]
+        if options.continue_token:
+            return [not_allowed("resourceVersionMatch is forbidden when continue is provided", field)]
         return []
     causes: list[Cause] = []
     if match != "NotOlderThan":

@@ -11,6 +11,7 @@ from kymatui.sandbox.apiserver.resources import Object
 from kymatui.sandbox.apiserver.statuses import bad_request, invalid
 from kymatui.sandbox.apiserver.tokens import ISSUER, Tokens
 from kymatui.sandbox.clock import timestamp
+from kymatui.sandbox.schemas.fielderrors import go_value
 
 Review = Callable[[Object, User, str], Object]
 """(the review, who asks, the namespace of the URL) -> its status."""
@@ -44,19 +45,21 @@ class Reviews:
 
     def _self_access(self, review: Object, user: User, namespace: str) -> Object:
         del namespace
+        _require_no_metadata(review)
         spec = review.get("spec") or {}
         _require_one(spec)
         return _status(self._authorizer.decide(user, attributes(spec)))
 
     def _access(self, review: Object, user: User, namespace: str) -> Object:
         del user, namespace
+        _require_no_metadata(review)
         return self._decide_for(review)
 
     def _local_access(self, review: Object, user: User, namespace: str) -> Object:
         del user
         given = ((review.get("spec") or {}).get("resourceAttributes") or {}).get("namespace", "")
         if given != namespace:
-            message = f'Invalid value: "{given}": must match metadata.namespace: {namespace}'
+            message = f'Invalid value: "{given}": must match metadata.namespace'
             cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.resourceAttributes.namespace"}
             raise invalid(".authorization.k8s.io", "", [cause])
         return self._decide_for(review)
@@ -74,6 +77,7 @@ class Reviews:
     def _rules(self, review: Object, user: User, namespace: str) -> Object:
         del namespace
         wanted = (review.get("spec") or {}).get("namespace") or ""
+        review["metadata"], review["spec"] = {}, {}
         if not wanted:
             raise bad_request("no namespace on request")
         resources: list[Any] = []
@@ -82,13 +86,18 @@ class Reviews:
             # the server's superuser authorizer answers for masters, and names everything
             resources.append({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]})
             paths.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
-        for _, rule in self._authorizer.rules_for(user, wanted):
+        missing: list[str] = []
+        for _, rule in self._authorizer.rules_for(user, wanted, missing):
             if rule.get("resources"):
                 names = ("verbs", "apiGroups", "resources", "resourceNames")
                 resources.append({name: rule[name] for name in names if rule.get(name)})
             if rule.get("nonResourceURLs"):
                 paths.append({name: rule[name] for name in ("verbs", "nonResourceURLs")})
-        return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+        status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+        if missing:
+            unique = list(dict.fromkeys(missing))
+            status["evaluationError"] = unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"
+        return status
 
     def _self(self, review: Object, user: User, namespace: str) -> Object:
         del review, namespace
@@ -127,6 +136,15 @@ def attributes(spec: Mapping[str, Any]) -> Attributes:
     )
 
 
+def _require_no_metadata(review: Object) -> None:
+    """Reviews are nothing that could have a name."""
+    metadata = review.get("metadata") or {}
+    if set(metadata) - {"managedFields"}:
+        message = f"Invalid value: {go_value(metadata)}: must be empty"
+        cause = {"reason": "FieldValueInvalid", "message": message, "field": "metadata"}
+        raise invalid(".authorization.k8s.io", "", [cause])
+
+
 def _require_one(spec: Mapping[str, Any]) -> None:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) != (path is None):
@@ -140,9 +158,11 @@ def _require_one(spec: Mapping[str, Any]) -> None:
             "field": field,
         }
     else:
+        given: Mapping[str, Any] = path or {}
+        shown = go_value({"Path": given.get("path") or "", "Verb": given.get("verb") or ""})
         cause = {
             "reason": "FieldValueInvalid",
-            "message": "Invalid value: cannot be specified in combination with resourceAttributes",
+            "message": f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes",
             "field": "spec.nonResourceAttributes",
         }
     raise invalid(".authorization.k8s.io", "", [cause])

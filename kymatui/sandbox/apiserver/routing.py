@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -47,11 +48,24 @@ def request_info(request: Request) -> RequestInfo:
     else:
         return info
     info.verb = _VERBS.get(request.method, request.method.lower())
-    if rest[0] == "watch" and len(rest) > 1:  # the old form of ?watch=true
-        rest, info.verb = rest[1:], "watch"
     _place(info, rest)
     _refine_verb(info, request)
     return info
+
+
+def without_watch_prefix(request: Request) -> Request:
+    """`/api/v1/watch/...`, the old form of `?watch=true`, in the new one; of an object by its name."""
+    parts = request.path.strip("/").split("/")
+    at = 2 if parts[0] == "api" else 3
+    if request.method != "GET" or len(parts) < at + 2 or parts[at] != "watch":
+        return request
+    rest = parts[at + 1 :]
+    query = {**request.query, "watch": ["true"]}
+    named = len(rest) - (2 if rest[0] == "namespaces" and len(rest) > 2 else 0) == 2
+    if named:
+        rest, name = rest[:-1], rest[-1]
+        query["fieldSelector"] = [f"metadata.name={unquote(name)}"]
+    return dataclasses.replace(request, path="/" + "/".join([*parts[:at], *rest]), query=query)
 
 
 def _place(info: RequestInfo, rest: list[str]) -> None:

@@ -7,6 +7,8 @@ from kymatui.sandbox.schemas.kinds.names import dns_subdomain, path_segment
 from kymatui.sandbox.schemas.nodes import Object
 
 Errors = list[FieldError]
+_REF = ("APIGroup", "Kind", "Name")
+"""The fields of a roleRef as the server shows them."""
 
 
 def validate_role(obj: Object) -> Errors:
@@ -75,4 +77,6 @@ def _validate_subject(subject: Object, at: str, *, namespaced: bool) -> Errors:
 def validate_role_ref_update(new: Object, old: Object) -> Errors:
     if new.get("roleRef") == old.get("roleRef"):
         return []
-    return [wrong("roleRef", new.get("roleRef"), "cannot change roleRef")]
+    ref: Object = new.get("roleRef") or {}
+    shown = {name: ref.get(name[0].lower() + name[1:] if name != "APIGroup" else "apiGroup") or "" for name in _REF}
+    return [wrong("roleRef", shown, "cannot change roleRef")]
