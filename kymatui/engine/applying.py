@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.awaiting import wait_gone, wait_ready
+from kymatui.engine.awaiting import vanishes, wait_gone, wait_ready
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
 from kymatui.engine.documents import digest
@@ -77,7 +77,7 @@ def refuse(plan: Plan, run: Run) -> None:
     """Raises RefusedError for a plan that must not be carried out as it is."""
     refuse_another_cluster(plan.cluster, run)
     if plan.blockers:
-        said = "; ".join(f"{step.ref}: {_because(step)}" for step in plan.blockers)
+        said = "; ".join(_grouped(plan.blockers))
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
         hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
         raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=hint)
@@ -87,6 +87,16 @@ def refuse_another_cluster(name: str, run: Run) -> None:
     """Raises RefusedError where a plan was made for another cluster."""
     if name != run.cluster.name:
         raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
+
+
+def _grouped(steps: Iterable[Step]) -> Iterator[str]:
+    """The reasons, each once, with the objects that it concerns."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        found.setdefault(_because(step), []).append(str(step.ref))
+    for reason, names in found.items():
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        yield f"{', '.join(names[:5])}{more}: {reason}"
 
 
 def _because(step: Step) -> str:
@@ -129,7 +139,9 @@ class _Application:
         for wave in plan.waves:
             self._apply_wave([step for step in wave if step.action in _WRITTEN and step.part is not Part.RESOURCE])
         if self._wait:
-            wait_ready(run, [read_ref(body) for body in self._bundle.objects], run.limits.ready)
+            objects = self._bundle.objects
+            gone_when_done = {read_ref(body) for body in objects if vanishes(body)}
+            wait_ready(run, map(read_ref, objects), run.limits.ready, gone_when_done)
         inventory = self._create_resource(inventory)
         self._prune()
         inventory = self._hooks(f"post-{verb}", inventory)

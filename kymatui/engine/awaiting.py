@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from kymatui.domain.objects import read_ref
 from kymatui.domain.readiness import Readiness, readiness
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.states import State
@@ -59,15 +60,28 @@ def has_readiness(ref: ObjectRef) -> bool:
     return ref.kind.group not in _INSTANT_GROUPS and (ref.kind.group, ref.kind.kind) not in _INSTANT
 
 
-def wait_ready(run: Run, refs: Iterable[ObjectRef], seconds: float) -> None:
-    """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over."""
+def vanishes(body: Object) -> bool:
+    """Whether a Job is deleted by itself once it has run: that it is gone then says that it has ended."""
+    ref = read_ref(body)
+    is_job = (ref.kind.group, ref.kind.kind) == ("batch", "Job")
+    return is_job and (body.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
+
+
+def wait_ready(run: Run, refs: Iterable[ObjectRef], seconds: float, vanishing: Collection[ObjectRef] = ()) -> None:
+    """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over.
+
+    Those of `vanishing` (see `vanishes`) are ready, too, when they are gone.
+    """
     pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
     if not pending:
         return
     total = len(pending)
 
     def look(ref: ObjectRef) -> _Look:
-        return _Look(ref, _ready(run.cluster.get(ref), ref, run.clock.now()))
+        live = run.cluster.get(ref)
+        if live is None and ref in vanishing:
+            return _Look(ref, Readiness(State.READY, "it has ended, and is gone", ref))
+        return _Look(ref, _ready(live, ref, run.clock.now()))
 
     def settled(looks: Sequence[_Look]) -> bool:
         for one in looks:

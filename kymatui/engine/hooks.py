@@ -10,7 +10,7 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.readiness import readiness
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import State
-from kymatui.engine.awaiting import NotReadyError, wait_gone, wait_ready
+from kymatui.engine.awaiting import NotReadyError, vanishes, wait_gone, wait_ready
 from kymatui.engine.bundles import BundleHook
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.keeping import Keeper
@@ -73,7 +73,7 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
     if live is None:
         _create(run, one.body, mark)
     if (ref.kind.group, ref.kind.kind) in _AWAITED:
-        wait_ready(run, [ref], run.limits.hooks)
+        wait_ready(run, [ref], run.limits.hooks, [ref] if vanishes(one.body) else [])
 
 
 def _is_of_this_run(run: Run, live: Object, mark: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.awaiting import vanishes
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import WIDTH, each
 from kymatui.engine.documents import digest
@@ -90,6 +91,7 @@ class Planner:
         self._mine = own_holder(bundle)
         self._observed: dict[ObjectRef, Observed] = {}
         self._previous: Inventory | None = None
+        self._missing_namespaces: frozenset[str] = frozenset()
 
     def plan(self) -> Plan:
         module = self._intent.module
@@ -148,12 +150,20 @@ class Planner:
         return ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},)
 
     def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
-        """The namespaces that come with the plan, and are not there yet."""
-        names = [entry.ref for entry in entries if entry.ref.kind == NAMESPACE]
-        return frozenset(ref.name for ref in names if self._cluster.get(ref) is None)
+        """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""
+        brought = {entry.ref.name for entry in entries if entry.ref.kind == NAMESPACE}
+        named = sorted(brought | {entry.ref.namespace for entry in entries} - {""})
+        there = each(named, lambda name: self._cluster.get(ObjectRef(NAMESPACE, "", name)), self._cancel, self._width)
+        missing = {name for name, live in zip(named, there, strict=True) if live is None}
+        self._missing_namespaces = frozenset(missing - brought)
+        return frozenset(missing & brought)
 
     def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
         ref = entry.ref
+        if ref.namespace in self._missing_namespaces:
+            self._observed[ref] = Observed()
+            reason = f"the namespace {ref.namespace} does not exist"
+            return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
         if ref.namespace in coming:
             self._observed[ref] = Observed()
             return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
@@ -181,7 +191,13 @@ class Planner:
             live = self._cluster.get(entry.ref)
             if live is not None and not live["metadata"].get("deletionTimestamp"):
                 return Sight(Action.SAME, live, reason="it is there, and never changed")
+        if vanishes(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
+            return Sight(Action.SAME, None, reason="it has run, and was gone afterwards")
         return look(self._cluster, entry.body, self._mine, manager=self._manager)
+
+    def _has_run(self) -> bool:
+        """Whether this very bundle was installed to its end."""
+        return self._previous is not None and not self._is_unfinished(self._previous)
 
     def _adopted(self, ref: ObjectRef, sight: Sight) -> bool:
         known = self._previous.item(ref) if self._previous is not None else None

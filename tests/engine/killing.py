@@ -104,7 +104,7 @@ def contents(cluster: KubeCluster, namespace: str, group: str) -> dict[str, Json
             name = body["metadata"]["name"]
             mine = kind.namespaced or name.startswith(namespace) or name.endswith(group)
             if mine and not body["metadata"].get("ownerReferences"):
-                plain = _plain(body, namespace)
+                plain = _plain({key: part for key, part in body.items() if key != "status"}, namespace)
                 found[f"{kind.gvk.kind} {plain['metadata']['name']}"] = plain
     return found
 
@@ -141,6 +141,8 @@ def _plain(value: Any, namespace: str) -> Any:
         }
         if kind == "helm.sh/release.v1":
             found["data"] = sorted(value["data"])
+        if str(found.get("inventory", "")).startswith("{"):
+            found["inventory"] = {**json.loads(found["inventory"]), "digest": "of what has the place's name in it"}
         if "applyset.kubernetes.io/id" in found or "applyset.kubernetes.io/part-of" in found:
             found = {key: part for key, part in found.items() if not key.startswith("applyset.")}
         return found

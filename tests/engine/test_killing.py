@@ -1,0 +1,42 @@
+"""The kill test: whenever the process dies, the next run makes the cluster what it would have been.
+
+A sample; all requests are walked through by tests/benchmarks/kill_walk.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kymatui.sandbox.process import RunningSandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENTS = [
+    ("manifest", "install", [45, 60, 74, 86]),
+    ("manifest", "upgrade", [66, 90]),
+    ("manifest", "uninstall", [60, 110]),
+    ("chart", "install", [47, 90]),
+]
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize(
+    ("shape", "verb", "numbers"), MOMENTS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_is_killed_is_finished_by_running_it_again(
+    engine_sandbox: RunningSandbox, shape: str, verb: str, numbers: list[int]
+) -> None:
+    words = [str(engine_sandbox.kubeconfig), shape, verb, *map(str, numbers)]
+    command = [sys.executable, "-m", "tests.engine.killing", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    _, *deaths = (json.loads(line) for line in done.stdout.splitlines())
+    assert len(deaths) >= 2 * len(numbers) - 2, done.stdout
+    for death in deaths:
+        assert death["ended_well"], death
+        assert death["differing"] == {}, death
