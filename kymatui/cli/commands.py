@@ -45,6 +45,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("manage", "let lifecycle-manager take charge of a module", "kymatui.cli.toggling:MANAGE"),
     Command("unmanage", "make lifecycle-manager let go of a module", "kymatui.cli.toggling:UNMANAGE"),
     Command("policy", "say what becomes of a module's default resource", "kymatui.cli.toggling:POLICY"),
+    Command("reconcile", "install what one Manifest asks for, once", "kymatui.cli.operating:RECONCILE"),
+    Command("operator", "keep what all Manifests ask for installed, until stopped", "kymatui.cli.operating:OPERATOR"),
     Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),
     Command("config", "show, check and locate the configuration file", "kymatui.cli.config"),
     Command("sandbox", "serve the embedded cluster and registry for other tools", "kymatui.cli.sandbox"),

@@ -1,0 +1,130 @@
+"""`kymatui reconcile manifest NAME` and `kymatui operator`: the Manifest controller, once or until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from kymatui.cli.printing import say
+from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.refs import ObjectRef
+    from kymatui.engine.controllers.manifest.places import Site
+
+
+class ReconcileCommand:
+    """One Manifest, until its turn needs nothing more."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("kind", choices=("manifest",), help="what to reconcile")
+        parser.add_argument("name", metavar="NAME", help="its name; -n says in which namespace")
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, metavar="SECONDS", help="for all turns together (default: 300)"
+        )
+        _configure(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.domain.refs import ObjectRef
+        from kymatui.engine.controllers.manifest.operating import manifest_kind
+
+        if args.timeout <= 0:
+            raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        site, namespace = _site(args)
+        ref = ObjectRef(manifest_kind(site), namespace, args.name)
+        if site.home.get(ref) is None:
+            raise NotFoundError(f"there is no {ref} in {site.home.name}", status=404)
+        return _turns(site, ref, args.timeout)
+
+
+class OperatorCommand:
+    """All Manifests of a cluster, until it is stopped."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--workers", type=int, default=4, metavar="N", help="Manifests at a time (default: 4)")
+        parser.add_argument(
+            "--resync",
+            type=float,
+            default=1800.0,
+            metavar="SECONDS",
+            help="how often a Manifest is looked at of which nothing changes (default: 1800)",
+        )
+        _configure(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.engine.controllers.manifest.operating import ManifestController
+
+        if args.workers < 1 or args.resync <= 0:
+            raise UsageError("--workers and --resync must be more than nothing")
+        site, _ = _site(args)
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        say(f"kymatui: reconciling the Manifests of {site.home.name}", sys.stderr)
+        ManifestController(site, _told, workers=args.workers, resync=args.resync).run(stop)
+        return 0
+
+
+RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument(
+        "--insecure-registry",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a registry (host[:port]) that may be reached without TLS; may be repeated",
+    )
+    parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def _site(args: argparse.Namespace) -> tuple[Site, str]:
+    """The place of work and the namespace; where writing is forbidden, nothing begins."""
+    from kymatui.cli.connecting import wanted
+    from kymatui.wiring.operating import FetchOptions, manifest_site
+
+    options, settings = wanted(args)
+    site = manifest_site(options, FetchOptions(tuple(args.insecure_registry), args.registry_ca))
+    if site.home.read_only or settings.context(site.home.name).read_only:
+        raise ReadOnlyError(f"{site.home.name} is read-only: nothing is reconciled")
+    return site, options.namespace or "kcp-system"
+
+
+def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
+    from kymatui.domain.manifests import Manifest, read_manifest
+    from kymatui.engine.controllers.manifest.reconciling import SOON, ManifestReconciler
+
+    reconciler, cancel = ManifestReconciler(site), threading.Event()
+    deadline, last = time.monotonic() + timeout, ""
+    while True:
+        again = reconciler.reconcile(ref, cancel)
+        manifest = read_manifest(site.home.get(ref) or {})
+        if not isinstance(manifest, Manifest):
+            say(f"{ref} is gone")
+            return 0
+        words = f"{manifest.state}: {manifest.operation}"
+        if words != last:
+            say(words, sys.stderr)
+            last = words
+        if again is None:
+            say(f"{ref}: {manifest.state or 'skipped'}")
+            return 0
+        if again > SOON:
+            raise PartlyDoneError(f"{ref} is {manifest.state}: {manifest.operation}")
+        if time.monotonic() + 1.0 > deadline:
+            raise PartlyDoneError(f"{ref} is not done within {timeout:g} s; {words}", hint="run it again to go on")
+        time.sleep(1.0)
+
+
+def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
+    when = f"; again in {seconds:.0f} s" if seconds is not None else ""
+    mark = "left alone" if isinstance(error, RefusedError) else "failed"
+    say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

@@ -1,0 +1,82 @@
+"""The Manifest controller on real clusters: home, runtimes, registries, and what charts are told of their cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.places import cache_folder
+
+if TYPE_CHECKING:
+    from kymatui.adapters.fetching import Fetcher
+    from kymatui.engine.controllers.manifest.places import Site
+    from kymatui.engine.ports import Cluster
+    from kymatui.engine.sources.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Registries (host[:port]) that may go without TLS, and a file of certificates to trust."""
+
+    insecure: tuple[str, ...] = ()
+    ca: str | None = field(default=None)
+
+
+def fetcher(options: FetchOptions | None = None) -> Fetcher:
+    """What sources are fetched with; layers and charts are kept in the platform's place for caches."""
+    from kymatui.adapters.fetching import Fetcher
+
+    chosen = options or FetchOptions()
+    return Fetcher(cache=cache_folder("blobs"), insecure=chosen.insecure, ca=chosen.ca)
+
+
+def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | None = None) -> Site:
+    """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
+    from kymatui.engine.controllers.manifest.places import Site
+    from kymatui.engine.running import SystemClock
+    from kymatui.wiring.engine import open_cluster
+    from kymatui.wiring.runtimes import SecretRuntimes
+
+    home = open_cluster(options)
+    return Site(home, SecretRuntimes(home), fetcher(fetch), SystemClock(), targets)
+
+
+def targets(cluster: Cluster) -> Callable[[str], Target]:
+    """What charts are told of a cluster, by the name of their release."""
+    from kymatui.engine.sources.targets import Target
+
+    version = _version(cluster)
+    served = tuple(_served(cluster))
+
+    def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+        gvk = GroupVersionKind.of(api_version, kind)
+        if name:
+            return cluster.get(ObjectRef(gvk, namespace, name)) or {}
+        items = cluster.list(gvk, namespace)
+        return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
+
+    def target(release: str) -> Target:
+        # as the first module-manager had it: a chart of a Manifest always sees an upgrade, so that it renders the same
+        # on the first turn and on every later one
+        found = Target(served=served, lookup=lookup, installed=True)
+        return replace(found, kube_version=version) if version else found
+
+    return target
+
+
+def _version(cluster: Cluster) -> str:
+    """The server's version, "" where it does not tell; charts may ask for one."""
+    from kymatui.adapters.kube.clusters import KubeCluster
+
+    return str(cluster.client.version().get("gitVersion") or "") if isinstance(cluster, KubeCluster) else ""
+
+
+def _served(cluster: Cluster) -> list[str]:
+    found: dict[str, None] = {}
+    for kind in cluster.all_kinds():
+        found[kind.gvk.api_version] = None
+        found[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
+    return list(found)

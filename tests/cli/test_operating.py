@@ -1,0 +1,126 @@
+"""`kymatui reconcile manifest` and `kymatui operator`, with the sandbox's API server and its registry."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.oci.registry import Registry
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.options import SessionOptions
+from tests.engine.objects import config_map
+from tests.integration.embedded import eventually
+
+KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+SPACE = "modules"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[RunningSandbox]:
+    with start_sandbox(clusters=("one",), empty=True) as running:
+        cluster = open_cluster(SessionOptions(str(running.kubeconfig)))
+        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        for body in kyma_definitions():
+            cluster.apply(body)
+        eventually(lambda: is_served(cluster), "Manifests are served")
+        yield running
+
+
+def is_served(cluster: KubeCluster) -> bool:
+    cluster.forget_kinds()
+    return cluster.kind(KIND) is not None
+
+
+@pytest.fixture
+def cluster(sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return open_cluster()
+
+
+def put(cluster: KubeCluster, registry: str, name: str, *objects: dict[str, Any]) -> ObjectRef:
+    """A Manifest of one layer with these objects, pushed where components are."""
+    content = "---\n".join(map(yaml.safe_dump, objects)).encode()
+    layer = Registry(insecure=True).push_blob(f"{registry}/component-descriptors/{name}", content, "application/yaml")
+    source = {"repo": f"http://{registry}", "name": name, "ref": layer.digest, "type": "oci-ref"}
+    spec = {"remote": False, "install": {"name": "raw-manifest", "source": source}}
+    metadata = {"name": name, "namespace": SPACE}
+    body = {"apiVersion": KIND.api_version, "kind": "Manifest", "metadata": metadata, "spec": spec}
+    cluster.apply(body, manager="test", force=True)
+    return ObjectRef(KIND, SPACE, name)
+
+
+def state(cluster: KubeCluster, ref: ObjectRef) -> str:
+    found = cluster.get(ref) or {}
+    return str(found.get("status", {}).get("state", ""))
+
+
+def data(cluster: KubeCluster, name: str) -> dict[str, str] | None:
+    found = cluster.get(ObjectRef(CONFIG_MAP, SPACE, name))
+    return found["data"] if found else None
+
+
+def test_one_manifest_is_reconciled_once(
+    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ref = put(cluster, sandbox.registry, "once", config_map("once", SPACE, a="1"))
+    words = ["reconcile", "manifest", "once", "-n", SPACE, "--insecure-registry", sandbox.registry]
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"Manifest {SPACE}/once: Ready\n"
+    assert (state(cluster, ref), data(cluster, "once")) == ("Ready", {"a": "1"})
+    cluster.delete(ref)
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"Manifest {SPACE}/once is gone\n"
+    assert data(cluster, "once") is None
+
+
+def test_what_cannot_be_installed_is_said(
+    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ref = put(cluster, sandbox.registry, "closed", config_map("closed", SPACE))
+    assert main(["reconcile", "manifest", "closed", "-n", SPACE]) == 3
+    assert f"allow it with --insecure-registry {sandbox.registry}" not in capsys.readouterr().out
+    assert state(cluster, ref) == "Error"
+    assert main(["reconcile", "manifest", "nobody", "-n", SPACE]) == 1
+    assert "there is no Manifest modules/nobody" in capsys.readouterr().err
+
+
+def test_where_writing_is_forbidden_nothing_is_reconciled(
+    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ref = put(cluster, sandbox.registry, "shut", config_map("shut", SPACE))
+    assert main(["--read-only", "reconcile", "manifest", "shut", "-n", SPACE]) == 4
+    assert "is read-only" in capsys.readouterr().err
+    assert state(cluster, ref) == ""
+
+
+def test_the_operator_follows_manifests_until_it_is_stopped(
+    sandbox: RunningSandbox, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    ref = put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="1"))
+    command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        try:
+            eventually(lambda: state(cluster, ref) == "Ready", "it is installed", 30)
+            put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="2"))
+            eventually(lambda: data(cluster, "kept") == {"a": "2"}, "it is upgraded", 30)
+            cluster.delete(ref)
+            eventually(lambda: cluster.get(ref) is None and data(cluster, "kept") is None, "it is gone", 30)
+        finally:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
