@@ -6,16 +6,34 @@
     for manifest in rendered.manifests:                    # in the order of installation
         print(manifest.path, manifest.kind, manifest.content)
 
-load_yaml(text)                 the first document as Helm's YAML reader has it; numbers are floats (whole numbers from
-                                2**53 on are int, with the digits that Go prints)
-load_chart(path) -> Chart       Chart.from_files({path: text or bytes}), Chart.from_archive(bytes)
-merge_values(...) -> dict       what -f, --set, --set-string, --set-json, --set-file and --set-literal make together
-render(...) -> Rendered         .files .manifests .hooks .notes .crds .values
-Environment, Limits             clock, random bytes, `lookup`, names, and what a rendering may use at most
-TemplateCache                   compiled templates, in memory and in a folder, for render(cache=…)
-HelmError                       everything that goes wrong, in Helm's words where Helm has them
+Charts
+    load_chart(path) -> Chart       a folder (.helmignore counts) or a packed chart
+    load_archive(data) -> Chart     a packed chart's bytes
+    Chart.from_files(files)         {path within the chart: text or bytes}
+    check_dependencies(chart)       HelmError for what Chart.yaml declares and charts/ has not
 
-Nothing here writes a file, asks a network or runs a program. Charts, values and archives are taken for hostile.
+Values
+    merge_values(...) -> dict       what -f, --set, --set-string, --set-json, --set-file and --set-literal make together
+    load_yaml(text)                 the first document as Helm's YAML reader has it; numbers are floats (whole numbers
+                                    from 2**53 on are int, with the digits that Go prints)
+    dump_yaml(value) -> str         YAML as `toYaml` writes it, with a newline at its end
+
+Rendering
+    render(...) -> Rendered         .manifests .hooks .notes .crds .files (path: text) .values
+    Manifest, Hook, CrdFile         documents with .path and .content; hooks with .events, .weight, .delete_policies
+    sort_hooks(hooks, event)        those that run at an event, in helm's order
+    INSTALL_ORDER, UNINSTALL_ORDER  kinds as helm installs and removes them
+    Environment                     what a rendering gets from outside: clock, random bytes, `lookup`, names
+    Limits                          what it may use at most: depth, steps, characters, seconds
+    TemplateCache(FUNCTIONS)        compiled templates, in memory and in a folder, for render(cache=...)
+    DEFAULT_API_VERSIONS            what .Capabilities.APIVersions has without a cluster
+
+HelmError is everything that goes wrong, in Helm's words where Helm has them; `str(error)` says what and where,
+`error.hint` what to do. Modules beside these: `linting` (helm lint), `releases` (the Secrets that helm keeps),
+`repositories` (index.yaml), `provenance` (.prov files).
+
+Nothing here writes a file (but for a TemplateCache's folder), asks a network or runs a program. Charts, values and
+archives are taken for hostile.
 """
 
 from __future__ import annotations
@@ -28,6 +46,7 @@ if TYPE_CHECKING:
     from kymatui.helm.capabilities import DEFAULT_API_VERSIONS
     from kymatui.helm.charts import Chart, load_archive, load_chart
     from kymatui.helm.dependencies import check_dependencies
+    from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
     from kymatui.helm.language.environment import Environment, Limits
     from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, Manifest, sort_hooks
@@ -38,6 +57,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "DEFAULT_API_VERSIONS": "capabilities",
+    "FUNCTIONS": "functions",
     "INSTALL_ORDER": "manifests",
     "UNINSTALL_ORDER": "manifests",
     "Chart": "charts",
@@ -74,6 +94,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DEFAULT_API_VERSIONS",
+    "FUNCTIONS",
     "INSTALL_ORDER",
     "UNINSTALL_ORDER",
     "Chart",

@@ -37,6 +37,23 @@ def test_hungry_templates_end_in_a_helm_error(template: str) -> None:
         render(template, {"t": "{{ tpl .Values.t . }}"}, environment=SMALL)
 
 
+RECURSIVE = '{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}'
+
+
+@pytest.mark.parametrize(
+    ("limits", "template", "message"),
+    [
+        (Limits(steps=100), "{{ range 1000 }}{{ end }}", "templates took more than 100 steps"),
+        (Limits(output=100), '{{ printf "%200d" 1 }}', "templates wrote more than 100 characters"),
+        (Limits(depth=20), RECURSIVE, r"exceeded maximum template depth \(20\)"),
+        (Limits(seconds=0), "{{ range 1000 }}{{ end }}", "templates took more than 0 seconds"),
+    ],
+)
+def test_each_limit_says_which_it_is(limits: Limits, template: str, message: str) -> None:
+    with pytest.raises(HelmError, match=message):
+        render(template, environment=Environment(limits=limits))
+
+
 def test_helms_own_limit_of_recursion_has_helms_text() -> None:
     text = '{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}'
     with pytest.raises(HelmError, match="rendering template has a nested reference name: a: unable to execute"):
