@@ -73,6 +73,14 @@ class Location:
         moment = datetime.fromtimestamp(_within_python(seconds), self.rule)
         return _abbreviation(moment), int((moment.utcoffset() or timedelta()).total_seconds())
 
+    def is_dst(self, seconds: int) -> bool:
+        """Whether clocks are put forward there at a time since 1970."""
+        if isinstance(self.rule, int):
+            return False
+        if self.rule is None:
+            return bool(system_time.localtime(_within_python(seconds)).tm_isdst)
+        return bool(datetime.fromtimestamp(_within_python(seconds), self.rule).dst())
+
 
 def _abbreviation(moment: datetime) -> str:
     return moment.tzname() or ""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kymatui.helm.functions.calendar import UTC_LOCATION
+from kymatui.helm.functions.calendar import UTC_LOCATION, Location
 from kymatui.helm.functions.durations import SECOND, round_to, truncate_to
 from kymatui.helm.functions.times import Month, Time, Weekday, compare
-from kymatui.helm.govalues.types import Function, Int64, TypedList, Uint8, wrap_integer
+from kymatui.helm.govalues.types import Function, Int64, NilPointer, Object, Panic, TypedList, Uint8, wrap_integer
+from kymatui.helm.language.faults import EvalError
 
 _TIME: Final = "time.Time"
 _DURATION: Final = "time.Duration"
+_SIGNATURE: Final = "invalid function signature for"
 _YEAR_ONE_TO_1970: Final = -62_135_596_800
 
 
@@ -29,8 +31,40 @@ def _unix(moment: Time, per_second: int) -> Int64:
     return Int64(wrap_integer(moment.seconds * per_second + moment.nanosecond // (SECOND // per_second)))
 
 
-def _json_bytes(moment: Time) -> TypedList:
-    return TypedList("[]uint8", map(Uint8, f'"{moment.go_json()}"'.encode()))
+def _bytes(text: str) -> TypedList:
+    return TypedList("[]uint8", map(Uint8, text.encode()))
+
+
+class Place(Object):
+    """*time.Location, of which templates can have the name."""
+
+    __slots__ = ("location",)
+    go_type = "*time.Location"
+    go_kind = "ptr"
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+
+    def go_string(self) -> str:
+        return self.location.name
+
+
+Place.go_methods = {"String": _method("String", Place.go_string)}
+
+
+def _inside(moment: Time, place: Place | NilPointer) -> Time:
+    if isinstance(place, NilPointer):
+        raise Panic("time: missing Location in call to Time.In")
+    return moment.within(place.location)
+
+
+def _refused(reason: str) -> Callable[..., Any]:
+    """Go's methods with results that no template can take."""
+
+    def call(_: Time) -> Any:
+        raise EvalError(reason)
+
+    return call
 
 
 TIME_METHODS: Final = {
@@ -62,6 +96,22 @@ TIME_METHODS: Final = {
         _method("Compare", compare, _TIME),
         _method("Round", lambda moment, unit: _rounded(moment, int(unit), round_to), _DURATION),
         _method("Truncate", lambda moment, unit: _rounded(moment, int(unit), truncate_to), _DURATION),
-        _method("MarshalJSON", _json_bytes),
+        _method("MarshalJSON", lambda moment: _bytes(f'"{moment.go_json()}"')),
+        _method("MarshalText", lambda moment: _bytes(moment.go_json())),
+        _method("IsDST", lambda moment: moment.location.is_dst(moment.seconds)),
+        _method("Local", lambda moment: moment.within(Location("Local", None))),
+        _method("Location", lambda moment: Place(moment.location)),
+        _method("In", _inside, "*time.Location"),
+        _method("Clock", _refused("function Clock has 3 return values; should be 1 or 2")),
+        _method("Date", _refused("function Date has 3 return values; should be 1 or 2")),
+        *(
+            _method(
+                name, _refused(f"invalid function signature for {name}: second return value should be error; is {kind}")
+            )
+            for name, kind in (("ISOWeek", "int"), ("Zone", "int"), ("ZoneBounds", "time.Time"))
+        ),
     )
 }
+
+for _named in (Month, Weekday):
+    _named.go_methods = {"String": _method("String", _named.go_string)}

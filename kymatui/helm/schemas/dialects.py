@@ -4,21 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 from jsonschema.exceptions import ValidationError
-from jsonschema.validators import Draft202012Validator, extend, validator_for
+from jsonschema.validators import (
+    Draft4Validator,
+    Draft6Validator,
+    Draft7Validator,
+    Draft201909Validator,
+    Draft202012Validator,
+    extend,
+)
 
 from kymatui.helm.functions.regexes import compiled
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.govalues.types import FunctionError
 
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+_DRAFTS: Final = {
+    "schema": Draft202012Validator,
+    "draft/2020-12/schema": Draft202012Validator,
+    "draft/2019-09/schema": Draft201909Validator,
+    "draft-07/schema": Draft7Validator,
+    "draft-06/schema": Draft6Validator,
+    "draft-04/schema": Draft4Validator,
+}
+"""By what follows json-schema.org/ in `$schema`, whether that begins with http: or https:."""
+
+
+def _draft(document: Any) -> Any:
+    named = document.get("$schema") if isinstance(document, dict) else None
+    if not isinstance(named, str):
+        return Draft202012Validator
+    place = named.partition("#")[0]
+    known = place.removeprefix("http://" if place.startswith("http://") else "https://")
+    draft = _DRAFTS.get(known.removeprefix("json-schema.org/")) if known.startswith("json-schema.org/") else None
+    if draft is not None:
+        return draft
+    if place.startswith("urn:"):
+        return Draft202012Validator
+    reason = "kymatui fetches no schemas" if ":" in place else f"no URLLoader registered for {quote(place)}"
+    raise ValueError(f"failing loading {quote(place)}: {reason}")
+
 
 def class_for(document: Any) -> Any:
+    """The validators for the draft that a schema says it is of. ValueError where it cannot be known."""
     if not isinstance(document, (dict, bool)):
         raise ValueError("values.schema.json: a schema is an object or a boolean")
-    chosen = validator_for(document, default=Draft202012Validator)
+    return _extended(_draft(document))
+
+
+@cache
+def _extended(chosen: Any) -> Any:
     checker = chosen.TYPE_CHECKER.redefine("integer", _is_integer)
     made = extend(
         chosen,
@@ -29,11 +70,23 @@ def class_for(document: Any) -> Any:
             "multipleOf": _multiple_of,
             "propertyNames": _property_names,
             "dependentRequired": _dependent_required,
+            **{word: _counted(chosen.VALIDATORS[word]) for word in _REFERENCES if word in chosen.VALIDATORS},
         },
         type_checker=checker,
     )
     made.descend = _placing(made.descend)
     return made
+
+
+def _counted(follow: Any) -> Any:
+    """A reference as a step of its own, which the library leaves out of the paths of errors."""
+
+    def counted(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        for error in follow(validator, target, instance, schema) or ():
+            error.schema_path.appendleft("$ref")
+            yield error
+
+    return counted
 
 
 def _placing(descend: Any) -> Any:

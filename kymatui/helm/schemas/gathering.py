@@ -71,6 +71,9 @@ def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
         if first := [one for one in failures if one.rest == [word]]:
             return _leaf(first[0], place)
     entries: list[_Entry] = []
+    # The library tells of each missing property, Go's of all at once.
+    missing = [one for one in failures if one.rest == ["required"]]
+    failures = [one for one in failures if one not in missing[1:]]
     for _, found in groupby(sorted(failures, key=_order), key=_step):
         entries += _follow(list(found), place)
     return entries[0] if len(entries) == 1 else _Entry("group", place, "validation failed", entries)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
+from jsonschema import FormatChecker
 from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
 
 from kymatui.helm.schemas.dialects import class_for, matches
+from kymatui.helm.schemas.formats import FORMATS
 from kymatui.helm.schemas.gathering import describe
 from kymatui.helm.schemas.references import check_references
 
@@ -43,16 +44,27 @@ def _validator(schema: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"values.schema.json: {error}") from error
     cls = class_for(document)
-    try:
-        cls.check_schema(document, format_checker=None)  # patterns are Go's, not Python's: see _check_patterns
-    except SchemaError as error:
-        place = "/".join(map(str, error.absolute_path))
-        raise ValueError(
-            f"\"file:///values.schema.json#\" is not valid against metaschema: at '/{place}': {error.message}"
-        ) from error
     registry = _registry()
+    _check_schema(cls, document, registry)
     check_references(document, lambda uri: uri in registry, _check_patterns)
-    return cls(document, registry=registry, format_checker=_format_checker(cls))
+    return cls(_undeclared(document), registry=registry, format_checker=_format_checker(cls))
+
+
+def _check_schema(cls: Any, document: Any, registry: Any) -> None:
+    """Patterns are Go's, not Python's, so no format is asked for here: see _check_patterns."""
+    if errors := list(cls(_undeclared(cls.META_SCHEMA), registry=registry).iter_errors(document)):
+        metaschema = cls.ID_OF(cls.META_SCHEMA).rstrip("#")
+        problem = f"jsonschema validation failed with '{metaschema}#'\n{describe(errors)}"
+        raise ValueError(f'"file:///values.schema.json#" is not valid against metaschema: {problem}'.rstrip("\n"))
+
+
+def _undeclared(schema: Any) -> Any:
+    """A schema that does not name its draft: where it does, the library looks the draft up again, and finds its own."""
+    if isinstance(schema, dict):
+        return {
+            word: _undeclared(part) for word, part in schema.items() if word != "$schema" or not isinstance(part, str)
+        }
+    return [_undeclared(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _check_patterns(schema: dict[str, Any]) -> None:
@@ -76,5 +88,18 @@ def _registry() -> Any:
 
 def _format_checker(cls: Any) -> Any:
     """Formats are asserted up to draft 7, and only annotate after it."""
-    older = (Draft4Validator, Draft6Validator, Draft7Validator)
-    return cls.FORMAT_CHECKER if any(cls.META_SCHEMA is one.META_SCHEMA for one in older) else None
+    if not any(cls.META_SCHEMA == one.META_SCHEMA for one in (Draft4Validator, Draft6Validator, Draft7Validator)):
+        return None
+    made = FormatChecker(formats=())
+    for name, check in FORMATS.items():
+        made.checks(name, raises=ValueError)(_asserted(check))
+    return made
+
+
+def _asserted(check: Callable[[str], None]) -> Callable[[object], bool]:
+    def asserted(value: object) -> bool:
+        if isinstance(value, str):
+            check(value)
+        return True
+
+    return asserted

@@ -61,6 +61,8 @@ def words(error: Any) -> str:
         return f"properties {', '.join(map(quoted, missing))} required, if {quoted(name)} exists"
     if word == "format":
         return f"{_shown(found)} is not valid {wanted}: {error.cause or 'no match'}"
+    if word == "additionalItems" and wanted is False:
+        return f"last {len(found) - len(error.schema['items'])} additionalItem(s) not allowed"
     if word == "oneOf":
         return "'oneOf' failed, none matched" if error.context else _several(error)
     if word == "uniqueItems":

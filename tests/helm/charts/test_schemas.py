@@ -98,3 +98,87 @@ def test_subcharts_are_held_against_their_own_schemas() -> None:
     )
     with pytest.raises(HelmError, match=r"(?s)chart\(s\):\ndb:\n- at '': missing property 'x'"):
         render(chart, {}, release_name="r", namespace="n")
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "reason"),
+    [
+        ("uri", "https://a/b", "a b", "relative url"),
+        ("uri", "urn:x", "%zz", 'parse "%zz": invalid URL escape "%zz"'),
+        ("uri-reference", "/x?y#z", "\\\\x", "contains \\"),
+        ("uri-template", "/{a}", "%", 'parse "%": invalid URL escape "%"'),
+        ("email", '"a b"@c', "a..b@c", "consecutive dots"),
+        ("email", "a@[1.2.3.4]", "a@[1.2.3]", "invalid ipv4 address: expected four decimals"),
+        ("hostname", "a.b-c.", "a-.b", "label ends with hyphen"),
+        ("hostname", "x", "a_b", "invalid character '_'"),
+        ("ipv4", "1.2.3.4", "01.2.3.4", "leading zeros"),
+        ("ipv6", "::1", "1.2.3.4", "missing colon"),
+        ("date", "2024-02-29", "2024-02-30", 'parsing time "2024-02-30": day out of range'),
+        ("time", "23:59:60Z", "12:00:60Z", "invalid leap second"),
+        ("time", "10:11:12.5+01:30", "10:11:12+25:00", "hour/min in offset out of range"),
+        ("date-time", "2024-02-29t10:11:12z", "2024-02-29 10:11:12Z", "11th character must be t or T"),
+        ("duration", "P1DT1H", "10s", "must start with P"),
+        ("duration", "P3W", "PT1S1H", "unit 'H' out of order"),
+        ("period", "P1D/2024-02-29T10:11:12Z", "P1D", "missing slash"),
+        ("uuid", "550e8400-e29b-41d4-a716-446655440000", "550e8400", "must have 5 elements"),
+        ("json-pointer", "/a~0", "/a~b", "~ must be followed by 0 or 1"),
+        ("relative-json-pointer", "1#", "01#", "starts with zero"),
+        ("semver", "1.2.3-rc.1+b", "1.2", "versionCore must have 3 numbers separated by dot"),
+        ("regex", "a+", "[", "error parsing regexp: missing closing ]: `[`"),
+        ("int32", "not known, so anything", None, ""),
+    ],
+)
+def test_formats_are_asserted_up_to_draft_7(name: str, good: str, bad: str | None, reason: str) -> None:
+    schema = {"$schema": DRAFTS[2], "properties": {"a": {"format": name}}}
+    assert said(schema, {"a": good}) == ""
+    assert said(schema, {"a": 1}) == ""
+    if bad is not None:
+        assert said(schema, {"a": bad}).endswith(f" is not valid {name}: {reason}")
+        assert said({**schema, "$schema": DRAFTS[4]}, {"a": bad}) == ""
+
+
+@pytest.mark.parametrize(
+    ("declared", "draft_7"),
+    [
+        ("http://json-schema.org/draft-07/schema#", True),
+        ("http://json-schema.org/draft-07/schema", True),
+        ("https://json-schema.org/draft-07/schema#", True),
+        ("http://json-schema.org/schema#", False),
+        ("https://json-schema.org/draft/2020-12/schema#", False),
+    ],
+)
+def test_a_draft_is_known_by_either_scheme(declared: str, draft_7: bool) -> None:
+    """Beside $ref nothing counts in draft 7."""
+    schema = {
+        "$schema": declared,
+        "definitions": {"text": {"type": "string"}},
+        "properties": {"a": {"$ref": "#/definitions/text", "minLength": 3}},
+    }
+    assert said(schema, {"a": "x"}) == ("" if draft_7 else "- at '/a': minLength: got 1, want 3")
+
+
+def test_a_draft_that_is_not_known_is_not_fetched() -> None:
+    for declared in ("https://a.test/schema", "draft-07"):
+        assert said({"$schema": declared}, {}).startswith(f'failing loading "{declared}": ')
+
+
+@pytest.mark.parametrize("draft", DRAFTS[2:])
+def test_a_reference_is_a_step_of_its_own_where_more_than_one_thing_is_wrong(draft: str) -> None:
+    limits = {"properties": {"requests": {"additionalProperties": {"type": "string"}, "required": ["x", "y"]}}}
+    schema = {"$schema": draft, "definitions": {"l": limits}, "properties": {"a": {"$ref": "#/definitions/l"}}}
+    assert said(schema, {"a": {"requests": {"cpu": 1, "memory": 2}}}).split("\n") == [
+        "- at '/a': validation failed",
+        "  - at '/a/requests': missing properties 'x', 'y'",
+        "  - at '/a/requests/cpu': got number, want string",
+        "  - at '/a/requests/memory': got number, want string",
+    ]
+    assert said(schema, {"a": {"requests": {}}}) == "- at '/a/requests': missing properties 'x', 'y'"
+
+
+def test_what_is_wrong_with_a_schema_is_told_as_with_values() -> None:
+    assert said({"$schema": DRAFTS[2], "properties": {"a": {"minLength": "x"}}}, {}).split("\n") == [
+        '"file:///values.schema.json#" is not valid against metaschema: '
+        "jsonschema validation failed with 'http://json-schema.org/draft-07/schema#'",
+        "- at '/properties/a/minLength': 'allOf' failed",
+        "  - at '/properties/a/minLength': got string, want integer",
+    ]
