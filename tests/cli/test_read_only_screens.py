@@ -1,0 +1,171 @@
+"""Every key and every command of every screen, read-only: what reaches a server that records everything is reading.
+
+Keys are taken from the bindings that are active, commands from the screens themselves, and the screens from their
+modules, so that new ones are walked, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.binding import ActiveBinding
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from kymatui.adapters.kube.gate import only_reads
+from kymatui.settings.loading import Settings
+from kymatui.ui import screens
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.screens.framed import FramedScreen
+from kymatui.wiring import SessionOptions, open_session
+from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.wiring.worlds import KYMAS, kyma_cluster, named
+
+LEAVING = ("quit", "interrupt", "suspend_process")
+SIZE = (120, 40)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)  # what is saved goes there
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    found = kyma_cluster(3)
+    modules = [{"name": "moduleaa"}, {"name": "moduleac", "managed": False}]
+    found.put(KYMAS, {"metadata": named("default"), "spec": {"channel": "regular", "modules": modules}})
+    yield found
+    found.close()
+
+
+class Walker:
+    """Presses and types everything that a screen offers, and follows every way to another screen."""
+
+    def __init__(self, pilot: Pilot[int]) -> None:
+        self.pilot = pilot
+        self.screens: set[str] = set()
+        self.keys: set[tuple[str, str, str]] = set()
+        self.commands: set[tuple[str, str]] = set()
+
+    @property
+    def app(self) -> KymatuiApp:
+        app = self.pilot.app
+        assert isinstance(app, KymatuiApp)
+        return app
+
+    async def walk(self) -> None:
+        """The screen that is seen, and those behind it that were not seen before."""
+        screen = self.app.screen
+        name = type(screen).__name__
+        if name in self.screens:
+            return
+        self.screens.add(name)
+        while (key := self._fresh_key(screen)) is not None:
+            await self.pilot.press(key)
+            await self.settle(screen)
+        for owner, command in self._commands(screen):
+            if (owner, command.name) not in self.commands:
+                self.commands.add((owner, command.name))
+                for line in lines(command):
+                    await self.run(screen, line)
+
+    def _fresh_key(self, screen: Screen[object]) -> str | None:
+        """A key whose action was not tried here with what has the focus now."""
+        for key, active in screen.active_bindings.items():
+            if action_of(active) in LEAVING:
+                continue
+            here = (*doer_of(active, screen), active.binding.action)
+            if here not in self.keys:
+                self.keys.add(here)
+                return key
+        return None
+
+    def _commands(self, screen: Screen[object]) -> list[tuple[str, ScreenCommand]]:
+        """With whose they are: the screen's own, or the app's, which are the same everywhere."""
+        if not isinstance(screen, FramedScreen):
+            return []
+        own = [(type(screen).__name__, command) for command in screen.commands()]
+        return own + [("app", command) for command in self.app.commands()]
+
+    async def run(self, screen: Screen[object], line: str) -> None:
+        if isinstance(screen, FramedScreen):
+            screen.run_line(line)
+            await self.settle(screen)
+
+    async def settle(self, screen: Screen[object] | FramedScreen) -> None:
+        """Walks what has opened, and comes back."""
+        await self.pilot.pause()
+        if screen not in self.app.screen_stack:
+            return
+        while self.app.screen is not screen:
+            await self.walk()
+            if self.app.screen is not screen:
+                self.app.pop_screen()
+            await self.pilot.pause()
+
+
+def doer_of(active: ActiveBinding, screen: Screen[object]) -> tuple[str, str]:
+    """What a key sets going: the method of an app or a screen, wherever it is pressed; a widget on its screen."""
+    if isinstance(active.node, App | Screen):
+        method = getattr(type(active.node), f"action_{action_of(active)}", None)
+        return ("", getattr(method, "__qualname__", type(active.node).__name__))
+    return (type(screen).__name__, type(active.node).__name__)
+
+
+def action_of(active: ActiveBinding) -> str:
+    return active.binding.action.partition("(")[0].rpartition(".")[2]
+
+
+def lines(command: ScreenCommand) -> Iterator[str]:
+    """The command alone, and with its first argument."""
+    if command.name in LEAVING:
+        return
+    yield command.name
+    for argument in list(command.arguments())[:1]:
+        yield f"{command.name} {argument}"
+
+
+def all_screens() -> set[str]:
+    """The names of the screens that are defined, but for those that others are made of."""
+    found = set()
+    for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}."):
+        members = vars(importlib.import_module(module.name)).values()
+        found |= {
+            m.__name__ for m in members if isinstance(m, type) and issubclass(m, Screen) and m.__module__ == module.name
+        }
+    return found - {"PromptingScreen", "FramedScreen"}
+
+
+async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def respond(exchange: Exchange) -> None:
+        seen.append((exchange.method, exchange.path))
+        cluster.respond(exchange)
+
+    with serving(respond) as address:
+        options = SessionOptions(str(write_kubeconfig(tmp_path, address)), read_only=True)
+        app: App[int] = KymatuiApp(lambda: open_session(options), read_only=True, settings=Settings())
+        app.animation_level = "none"
+        async with app.run_test(size=SIZE) as pilot:
+            walker = Walker(pilot)
+            for _ in range(200):
+                if walker.app.catalog is not None and walker.app.catalog.rows:
+                    break
+                await pilot.pause(0.05)
+            await walker.walk()
+        cluster.close()
+    assert all_screens() - walker.screens == set(), "screens that no key leads to"
+    assert len(walker.keys) > 50
+    assert len(walker.commands) > 10
+    assert seen != []
+    assert [asked for asked in seen if not only_reads(*asked)] == []
