@@ -8,15 +8,19 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.remembering import Memory
-from kymatui.domain.snapshots import Object, Snapshot
+from kymatui.domain.snapshots import Object, Place, Snapshot
 
 Name = tuple[str, str, str, str]
 
 
 class Locations:
-    """Objects by group, kind, namespace and name (versions do not matter), and by the uids of their owners."""
+    """Objects by group, kind, namespace and name (versions do not matter), and by the uids of their owners.
 
-    def __init__(self, objects: Iterable[Object]) -> None:
+    `places` tells where, besides the kinds that are always watched, everything of a kind is known.
+    """
+
+    def __init__(self, objects: Iterable[Object], places: frozenset[Place] = frozenset()) -> None:
+        self.places = places
         self._named: dict[Name, Object] = {}
         self._owned: dict[str, list[Object]] = {}
         self._definitions: dict[tuple[str, str], Object] = {}
@@ -77,4 +81,6 @@ def locate(snapshot: Snapshot, memory: Memory) -> Locations:
         snapshot.outside,
         snapshot.owned,
     )
-    return memory.recall("locations", parts, lambda: Locations(raw for part in parts for raw in part))
+    return memory.recall(
+        "locations", parts, lambda: Locations((raw for part in parts for raw in part), snapshot.places), snapshot.places
+    )

@@ -20,6 +20,9 @@ CATALOG_FEED = "catalog "
 
 _PLACE = " in "
 
+Place = tuple[str, str, str]
+"""Group, kind and namespace, "" for a kind that has none."""
+
 
 def place_feed(plural: str, namespace: str) -> str:
     """The name of the feed of a kind that is followed in one namespace only, while somebody looks there."""
@@ -59,7 +62,8 @@ class Snapshot:
     Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
     "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
     are not in the cluster; their feeds are named `CATALOG_FEED` and the address. `owned` holds what controllers
-    made of what is looked at (ReplicaSets, Pods, Jobs), where that is followed.
+    made of what is looked at (ReplicaSets, Pods, Jobs) and other objects of modules, where that is followed; `places`
+    tells where everything of a kind is among them.
     """
 
     cluster: str
@@ -75,3 +79,4 @@ class Snapshot:
     taken_at: float = 0.0
     outside: tuple[Object, ...] = ()
     owned: tuple[Object, ...] = ()
+    places: frozenset[Place] = frozenset()

@@ -179,7 +179,8 @@ class _Growing:
         return found.state, found.words
 
     def _unseen(self, ref: ObjectRef, role: Role) -> Node:
-        if (ref.kind.group, ref.kind.kind) in WATCHED or role is Role.RESOURCE:
+        place = (ref.kind.group, ref.kind.kind, ref.namespace)
+        if place[:2] in WATCHED or role is Role.RESOURCE or place in self._locations.places:
             return Node(ref, role, Sight.MISSING, State.ERROR, "it should be there and is not")
         return Node(ref, role, Sight.UNWATCHED, State.UNKNOWN)
 

@@ -31,7 +31,7 @@ def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
         lambda words: _module(app, words),
         aliases=("m",),
         usage=f"module NAME [{'|'.join(TABS)}]",
-        arguments=lambda: _modules(app),
+        arguments=lambda: [line for name in _modules(app) for line in (name, *(f"{name} {tab}" for tab in TABS))],
     )
     yield ScreenCommand(
         "tree",

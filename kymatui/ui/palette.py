@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
 
 
+_MOVING = ("table.", "document.")  # keys that everybody tries before he looks for them
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What is found, what it does in words, and the doing; `first` are shown before anything is typed."""
@@ -58,14 +61,21 @@ class Everything(Provider):
 
 
 def _keys(screen: FramedScreen) -> Iterator[Entry]:
+    seen = {"app.command_palette"}
     for key, active in screen.active_bindings.items():
         binding = active.binding
-        if binding.system or not binding.description or not binding.id or binding.action == "app.command_palette":
+        if binding.system or not binding.description or not binding.id or binding.action in seen:
             continue
+        seen.add(binding.action)
         off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
         doing = partial(screen.app.run_action, binding.action, active.node)
         run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else doing
-        yield Entry(binding.description, f"{key_name(key)}{f'   off: {off}' if off else ''}", run, first=not off)
+        yield Entry(
+            binding.description,
+            f"{key_name(key)}{f'   off: {off}' if off else ''}",
+            run,
+            first=not off and not binding.id.startswith(_MOVING),
+        )
 
 
 def _commands(screen: FramedScreen) -> Iterator[Entry]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import ObjectRef
-from kymatui.domain.snapshots import Object, place_feed
+from kymatui.domain.snapshots import FeedState, Object, Place, place_feed
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.resources import Resource
@@ -20,11 +20,24 @@ CLUSTER_SCOPED = "default"  # where the events of objects without a namespace ar
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A kind, how its objects are decoded, and how many of a namespace are kept, the newest (0: all)."""
+    """A kind in one namespace ("" for one that has none), how its objects are decoded, and how many are kept.
+
+    Of `newest` objects only the last so many (0: all); `metadata_only` asks the server for no more than that.
+    """
 
     resource: Resource
+    namespace: str
     decode: Any = None
     newest: int = 0
+    metadata_only: bool = False
+
+    @property
+    def feed(self) -> str:
+        return place_feed(self.resource.plural, self.namespace or "the cluster")
+
+    @property
+    def place(self) -> Place:
+        return self.resource.group, self.resource.kind, self.namespace
 
 
 class NamespaceFollower:
@@ -32,24 +45,43 @@ class NamespaceFollower:
 
     def __init__(self, feeds: Feeds) -> None:
         self._feeds = feeds
-        self._names: tuple[str, ...] = ()
+        self._followed: Mapping[str, Followed] = {}
 
-    def kinds(self) -> Sequence[Followed]:
-        """What is followed in each namespace; asked for when it is wanted, as it needs the client."""
+    def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[Followed]:
+        """What these objects ask for."""
         raise AssertionError(f"{type(self).__name__} follows nothing")
 
     def follow(self, refs: Iterable[ObjectRef]) -> None:
-        """Follows the kinds in the namespaces of these objects and in no other; in none with no objects."""
-        places = tuple(dict.fromkeys(ref.namespace or CLUSTER_SCOPED for ref in refs))[:NAMESPACES]
-        kinds = self.kinds() if places else ()
-        wanted = {place_feed(kind.resource.plural, place): (kind, place) for place in places for kind in kinds}
-        for name in self._names:
+        """Follows what these objects ask for and nothing else; nothing with no objects."""
+        wanted = {followed.feed: followed for followed in self.wanted(tuple(refs))}
+        for name in self._followed:
             if name not in wanted:
                 self._feeds.drop(name)
-        self._names = tuple(wanted)
-        for name, (kind, place) in wanted.items():
-            self._feeds.follow(name, kind.resource, only=place, decode=kind.decode, newest=kind.newest)
+        self._followed = wanted
+        for name, followed in wanted.items():
+            self._feeds.follow(
+                name,
+                followed.resource,
+                only=followed.namespace,
+                decode=followed.decode,
+                newest=followed.newest,
+                metadata_only=followed.metadata_only,
+            )
 
     def objects(self) -> tuple[Object, ...]:
         """All that are known now, in no order."""
-        return tuple(item for name in self._names for item in self._feeds.objects(name))
+        return tuple(item for name in self._followed for item in self._feeds.objects(name))
+
+    def places(self) -> frozenset[Place]:
+        """Where everything of a kind is known, so that what is not seen is not there."""
+        states = self._feeds.states()
+        return frozenset(
+            followed.place
+            for name, followed in self._followed.items()
+            if name in states and states[name].state in (FeedState.LIVE, FeedState.STALE)
+        )
+
+
+def namespaces(refs: Iterable[ObjectRef], cluster_scoped: str = CLUSTER_SCOPED) -> tuple[str, ...]:
+    """The first few namespaces of objects; those without one are looked for in `cluster_scoped`."""
+    return tuple(dict.fromkeys(ref.namespace or cluster_scoped for ref in refs))[:NAMESPACES]

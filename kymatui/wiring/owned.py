@@ -1,25 +1,74 @@
-"""What controllers make of the workloads that somebody looks at: ReplicaSets, Pods, Jobs."""
+"""What a module installed, and what controllers made of it: followed while somebody looks at its tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kymatui.wiring.namespaced import Followed, NamespaceFollower
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.wiring.namespaced import Followed, NamespaceFollower, namespaces
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.discovery import Discovery
+    from kymatui.wiring.feeds import Feeds
 
 KEPT = 2000
 """How many objects of a kind and namespace are kept, the newest."""
+KINDS = 40
+"""How many kinds of an inventory are followed, each in each of its namespaces."""
+_PODS = "apps", "batch"
+_WHOLE = frozenset({("", "Service"), ("", "PersistentVolumeClaim"), ("", "Namespace"), ("", "Pod")})
+# Groups whose objects do nothing by themselves: that they are there is all there is to say, and Secrets stay unread.
+_INERT = frozenset(
+    {
+        "",
+        "rbac.authorization.k8s.io",
+        "admissionregistration.k8s.io",
+        "networking.k8s.io",
+        "policy",
+        "scheduling.k8s.io",
+        "coordination.k8s.io",
+        "storage.k8s.io",
+        "autoscaling",
+    }
+)
 
 
 class OwnedFollower(NamespaceFollower):
-    """Groups that every API server serves, each in its one version: discovery has nothing to add."""
+    """Secrets and the like are followed by their metadata alone."""
 
-    def kinds(self) -> Sequence[Followed]:
+    def __init__(self, feeds: Feeds, discovery: Discovery) -> None:
+        super().__init__(feeds)
+        self._discovery = discovery
+
+    def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[Followed]:
+        workloads = [ref for ref in refs if ref.kind.group in _PODS]
+        yield from self._made(namespaces(workloads, ""))
+        asked = dict.fromkeys((ref.kind, ref.namespace) for ref in refs)
+        for kind, namespace in list(asked)[:KINDS]:
+            yield from self._installed(kind, namespace)
+
+    def _made(self, places: tuple[str, ...]) -> Iterator[Followed]:
+        """Groups that every API server serves, each in its one version: discovery has nothing to add."""
         from kymatui.adapters.kube.projections import Status, Workload
         from kymatui.adapters.kube.resources import Resource
 
         verbs = ("get", "list", "watch")
-        return (
-            Followed(Resource("apps", "v1", "ReplicaSet", "replicasets", True, verbs), Workload, KEPT),
-            Followed(Resource("", "v1", "Pod", "pods", True, verbs), Status, KEPT),
-            Followed(Resource("batch", "v1", "Job", "jobs", True, verbs), Status, KEPT),
-        )
+        for place in filter(None, places):
+            yield Followed(Resource("apps", "v1", "ReplicaSet", "replicasets", True, verbs), place, Workload, KEPT)
+            yield Followed(Resource("", "v1", "Pod", "pods", True, verbs), place, Status, KEPT)
+            yield Followed(Resource("batch", "v1", "Job", "jobs", True, verbs), place, Status, KEPT)
+
+    def _installed(self, kind: GroupVersionKind, namespace: str) -> Iterator[Followed]:
+        """A kind of the inventory, unless all of it is watched anyway or the cluster does not serve it."""
+        from kymatui.adapters.kube.projections import MetadataOnly
+
+        resource = self._discovery.find_kind(kind.group, kind.kind, (kind.version,))
+        if resource is None or "watch" not in resource.verbs or resource.name in self._feeds.states():
+            return
+        if (kind.group, kind.kind) in (("apps", "ReplicaSet"), ("", "Pod"), ("batch", "Job")):
+            return
+        inert = kind.group in _INERT and (kind.group, kind.kind) not in _WHOLE
+        where = namespace if resource.namespaced else ""
+        if resource.namespaced == bool(namespace):
+            yield Followed(resource, where, MetadataOnly if inert else None, KEPT, metadata_only=inert)

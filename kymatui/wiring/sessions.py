@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +62,7 @@ class CatalogSession:
         self._bell = Bell(self._call)
         self._feeds = Feeds(client, self._changed, timing)
         self._events = EventFollower(self._feeds)
-        self._owned = OwnedFollower(self._feeds)
+        self._owned = OwnedFollower(self._feeds, client.discovery)
         self._definitions = Definitions()
         self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
         self._look = threading.Event()
@@ -133,6 +134,7 @@ class CatalogSession:
             definitions=self._definitions.of(feeds.objects(DEFINITIONS), self._resources),
             events=self._events.objects(),
             owned=self._owned.objects(),
+            places=self._owned.places(),
             feeds=self.feeds,
             taken_at=time.time(),
             outside=self._catalogs.templates,
@@ -147,11 +149,13 @@ class CatalogSession:
         self._bell.ring()
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
-        """Follows what controllers make in the namespaces of these objects: ReplicaSets, Pods and Jobs.
+        """Follows the kinds of these objects where they are, and the Pods and the like of workloads among them.
 
-        Until the next call; with no objects nothing. Not to be called by two threads.
+        Until the next call; with no objects nothing. Not to be called by two threads. What discovery cannot tell now is
+        not followed.
         """
-        self._owned.follow(refs)
+        with contextlib.suppress(KymatuiError):
+            self._owned.follow(refs)
         self._bell.ring()
 
     def retry(self) -> None:

@@ -56,6 +56,34 @@ def test_what_a_deployment_became_is_found_below_it(cluster: Embedded) -> None:
         assert not session.snapshot().owned
 
 
+def named(kind: str, api: str, name: str, namespace: str = "test-a") -> ObjectRef:
+    return ObjectRef(GroupVersionKind.of(api, kind), namespace, name)
+
+
+def test_what_was_installed_is_seen_or_missed_and_secrets_stay_unread(cluster: Embedded) -> None:
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "there", "namespace": "test-a"}})
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "test-a"}}
+    cluster.put({**secret, "stringData": {"password": "hunter2"}})
+    wanted = [
+        named("ConfigMap", "v1", "there"),
+        named("ConfigMap", "v1", "gone"),
+        named("Secret", "v1", "keys"),
+        named("ClusterRole", "rbac.authorization.k8s.io/v1", "nobody", ""),
+        named("Unheard", "example.org/v1", "of"),
+    ]
+    with cluster.session() as session:
+        session.follow_owned(wanted)
+        for name in ("configmaps in test-a", "secrets in test-a", "clusterroles in the cluster"):
+            reaches(session, name, FeedState.LIVE)
+        found = session.snapshot()
+        locations = locate(found, Memory())
+        assert [locations.find(ref) is not None for ref in wanted] == [True, False, True, False, False]
+        places = {("", "ConfigMap", "test-a"), ("rbac.authorization.k8s.io", "ClusterRole", "")}
+        assert places <= found.places
+        assert "hunter2" not in repr(found.owned)
+        assert "aHVudGVyMg" not in repr(found.owned)
+
+
 def test_pods_that_may_not_be_read_are_said_and_hide_nothing(cluster: Embedded) -> None:
     cluster.grant("test-owned", KYMAS)
     with cluster.session(viewer=True) as session:

@@ -192,7 +192,7 @@ class Watch:
             cancel=self._stopped,
         )
         for page in pages:
-            found.update((key_of(item), item) for item in page.items)
+            found.update((key_of(item), self._named(item)) for item in page.items)
             version = page.resource_version
         self._version = version
         self._take(found)
@@ -278,7 +278,7 @@ class Watch:
                         incoming = None
                         stream.patience(seconds + 15.0)
                 elif incoming is not None:
-                    incoming[key_of(item)] = item
+                    incoming[key_of(item)] = self._named(item)
                 else:
                     self._version = _version(item) or self._version
                     self._apply(event.type, item)
@@ -294,7 +294,14 @@ class Watch:
         if kind == "DELETED":
             self.store.drop(key_of(item))
         elif kind in ("ADDED", "MODIFIED"):
-            self.store.put(key_of(item), item)
+            self.store.put(key_of(item), self._named(item))
+
+    def _named(self, item: Object) -> Object:
+        """Of what comes as metadata alone the server says that it is a PartialObjectMetadata, and not of which kind."""
+        if not self.subject.metadata_only:
+            return item
+        kind = self.subject.resource.gvk
+        return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
 
     def _told(self, body: bytes) -> KymatuiError:
         document = failures.status_object(body) or {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
@@ -12,9 +13,10 @@ from textual.widgets import Static
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.changes import MODULE_COLUMNS, change_rows
+from kymatui.ui.presenters.changes import MODULE_COLUMNS, change_rows, change_words
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
 
 
 class HistoryPane(Pane):
@@ -25,6 +27,7 @@ class HistoryPane(Pane):
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=Sort("time"))
         yield Static(Content("Nothing changed since kymatui was opened."), id="no-history", classes="nothing")
+        yield Static("", id="history-words")
 
     def target(self) -> Widget:
         return self.query_one(LiveTable)
@@ -35,3 +38,7 @@ class HistoryPane(Pane):
         happenings = app.history.of(row.name) if app.history is not None else ()
         self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
         self.query_one("#no-history").display = not happenings
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self.query_one("#history-words", Static).update(Content(change_words(self.query_one(LiveTable).current)))

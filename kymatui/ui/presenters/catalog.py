@@ -167,6 +167,6 @@ class Why:
 def why(module: Module) -> Why:
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
-    said = actor is Actor.NOBODY or "waiting for" in module.reason.text
+    said = actor is Actor.NOBODY or "waiting for" in module.reason.text or "waits for" in module.reason.text
     who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
     return Why(plain(module.reason.text), who, tones[Severity(module.reason.severity)])

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
 
 COLUMNS: tuple[Column, ...] = (
-    Column("name", "NAME", 18, flex=3),
+    Column("name", "NAME", 20, flex=3),
     Column("source", "SRC", 5, priority=4),
-    Column("channel", "CHANNEL", 12, priority=1),
+    Column("channel", "CHANNEL", 9, flex=1, priority=1),
     Column("installed", "INSTALLED", 9),
     Column("desired", "DESIRED", 8),
     Column("newest", "NEWEST", 8, priority=3),
     Column("drift", "DRIFT", 15, flex=1),
     Column("state", "STATE", 15, flex=1),
     Column("checks", "CHECKS", 7, priority=2),
-    Column("age", "AGE", 3, priority=5, right=True),
+    Column("age", "AGE", 4, priority=5, right=True),
 )
 
 

@@ -14,14 +14,14 @@ from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
-_TIME = Column("time", "SEEN (UTC)", 10)
-_MODULE = Column("module", "MODULE", 18, flex=1)
+_TIME = Column("time", "UTC", 8)
+_MODULE = Column("module", "MODULE", 18)
 _REST = (
-    Column("what", "WHAT", 22, flex=1),
-    Column("before", "BEFORE", 16, flex=1),
-    Column("after", "AFTER", 16, flex=2),
+    Column("what", "WHAT", 22),
+    Column("before", "BEFORE", 14, flex=2),
+    Column("after", "AFTER", 18, flex=3),
     Column("since", "SINCE", 6, priority=2, right=True),
-    Column("about", "OBJECT", 24, flex=1, priority=1),
+    Column("about", "OBJECT", 20, flex=1, priority=1),
 )
 COLUMNS = (_TIME, _MODULE, *_REST)
 MODULE_COLUMNS = (_TIME, *_REST)
@@ -30,6 +30,16 @@ MODULE_COLUMNS = (_TIME, *_REST)
 def change_rows(happenings: Iterable[Happening], now: float) -> list[Row]:
     """One line a change, in the order given."""
     return [_row(one, now) for one in happenings]
+
+
+def change_words(row: Row | None) -> str:
+    """The whole of one line; in the table it is often cut."""
+    if row is None:
+        return ""
+    cells = {name: cell.text for name, cell in row.cells.items()}
+    about = f"  of {cells['about']}" if cells["about"] else ""
+    since = f"  {cells['since']} ago, as the cluster says" if cells["since"] else ""
+    return f"{cells['what']}{about}: {cells['before']} → {cells['after']}{since}"
 
 
 def _row(one: Happening, now: float) -> Row:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.changes import COLUMNS, change_rows
+from kymatui.ui.presenters.changes import COLUMNS, change_rows, change_words
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.live_table import LiveTable
@@ -29,6 +29,7 @@ class ChangesScreen(FramedScreen):
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time"))
         yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
+        yield Static("", id="reason")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -45,6 +46,10 @@ class ChangesScreen(FramedScreen):
         happenings = app.history.happenings if app.history is not None else ()
         self.main_widget().show(change_rows(happenings, app.clock()))
         self.query_one("#nothing").display = not happenings
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self.query_one("#reason", Static).update(Content(change_words(self.main_widget().current)))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

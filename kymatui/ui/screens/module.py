@@ -102,8 +102,8 @@ class ModuleScreen(FramedScreen):
         row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
         if row is None or snapshot is None or pane is None:
             return
-        self.kymatui.follow(self, pane.looks(row))
         pane.draw(row, snapshot)
+        self.kymatui.follow(self, pane.looks(row))
         self._show_tabs()
 
     @on(Pane.Noted)
