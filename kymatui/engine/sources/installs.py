@@ -15,8 +15,10 @@ from kymatui.domain.manifests import HelmSource, ImageSpec, Install, KustomizeSo
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.ports import Blobs, Object
 from kymatui.engine.sources import charts, layers
+from kymatui.engine.sources.addresses import shown
 from kymatui.engine.sources.charts import LoadedChart, Values
 from kymatui.engine.sources.configs import InstallConfig
+from kymatui.engine.sources.kustomize import building
 from kymatui.engine.sources.layers import LayerRef, Shape
 from kymatui.engine.sources.reading import SourceError, read_objects
 from kymatui.engine.sources.targets import Target
@@ -27,6 +29,7 @@ from kymatui.ocm.modules import COMPONENTS
 
 V1BETA2: Final = "operator.kyma-project.io/v1beta2"
 RAW_MANIFEST: Final = "raw-manifest.yaml"
+ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,25 @@ class InstallReader:
                     hint="known are oci-ref, oci-dir, helm-chart and kustomize",
                 )
 
-    def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
-        raise SourceError(f"install {name} is the kustomization {url or path}, which is not read from there")
+    # kustomizations
 
-    def _from_files(self, name: str, files: Mapping[str, bytes], where: str) -> Bundle:
-        raise SourceError(f"install {name} is a kustomization in {where}, which is not read from there")
+    def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
+        """An archive at an address, with the folder behind `//`; else a folder of this machine, where one may be."""
+        if url:
+            address, _, folder = url.partition("://")[2].partition("//")
+            address = f"{url.partition('://')[0]}://{address}"
+            if not address.partition("?")[0].endswith(ARCHIVES):
+                raise SourceError(
+                    f"install {name}: {shown(url)} is no archive with a kustomization",
+                    hint=f"repositories are not cloned; name a file that ends with {', '.join(ARCHIVES)}",
+                )
+            where = shown(address)
+            return building.from_archive(self._blobs.url(address), where, name=name, folder=folder)
+        if not path:
+            raise SourceError(f"install {name}: a kustomization has a url or a path")
+        if self._folder is None:
+            raise SourceError(f"install {name}: the kustomization {path} of this machine may not be read")
+        return building.from_path(self._folder / path, name=name, boundary=self._folder)
 
     # layers
 
@@ -121,7 +138,7 @@ class InstallReader:
         if layer.shape is Shape.CHART:
             chart = Chart.from_files(files)
             return self._from_chart(name, LoadedChart(chart, replace(origin, version=chart.version)))
-        return replace(self._from_files(name, files, str(ref)), origin=origin)
+        return replace(building.from_files(files, str(ref), name=name), origin=origin)
 
     def _ref(self, source: ImageSpec) -> LayerRef:
         """Since v1beta2 the name is that of the component, and the layer lies where components do."""

@@ -35,14 +35,19 @@ def read_objects(text: str | bytes, source: str, *, only: Container[str] | None 
     return unique(each_object(text, source, only=only))
 
 
-def each_object(text: str | bytes, source: str, *, only: Container[str] | None = None) -> Iterator[Object]:
-    """The same with every object as often as it stands there. Raises SourceError."""
+def each_object(
+    text: str | bytes, source: str, *, only: Container[str] | None = None, old_words: bool = True
+) -> Iterator[Object]:
+    """The same with every object as often as it stands there. Raises SourceError.
+
+    old_words: yes, no, on, off, y and n are true and false, as kubectl has them.
+    """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
         raise SourceError(f"{source} has {len(data)} bytes; {LARGEST_TEXT} is the most")
     number = count = 0
     try:
-        for number, document in enumerate(documents(data, whole=True), 1):
+        for number, document in enumerate(documents(data, whole=True, old_words=old_words), 1):
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):
                 continue

@@ -33,6 +33,7 @@ from kymatui.helm.yaml.resolving import (
     HINTS,
     MAX_INT,
     MERGE,
+    OLD_BOOLEANS,
     TIMESTAMP,
     Scalar,
     resolve_plain,
@@ -129,12 +130,14 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
     raise YamlError(f"{CONVERTING}yaml: found unexpected ':'")
 
 
-def documents(text: str | bytes, *, whole: bool = False) -> Iterator[Any]:
+def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True) -> Iterator[Any]:
     """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError.
 
     whole: whole numbers are int, as in load_exactly; the objects of a cluster know int64.
+    old_words: yes, no, on, off, y and n are true and false; go-yaml v3 takes them for text.
     """
     reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False, whole=whole)
+    reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
     try:
         while (value := reader.next_document()) is not _END:
             yield value
@@ -157,6 +160,7 @@ class _Reader:
         self.repeated: list[str] = []
         self.decoded = 0
         self.aliased = 0
+        self.words_of_text: frozenset[str] = frozenset()
         try:
             self.parser = _Parser(data or b"\n")
         except pyyaml.YAMLError as error:
@@ -220,6 +224,7 @@ class _Reader:
         flow = False
         odd = self.odd
         whole = self.whole
+        words_of_text = self.words_of_text
         while True:
             event = get_event()
             kind = type(event)
@@ -236,7 +241,7 @@ class _Reader:
                             continue
                         value: Any = text
                     else:
-                        value = resolve_plain(text)[1]
+                        value = text if text in words_of_text else resolve_plain(text)[1]
                         if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
                             self.unclean = True
                 elif event.tag is None:

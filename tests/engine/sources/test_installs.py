@@ -151,6 +151,48 @@ def test_images_are_taken_from_where_the_manifest_says() -> None:
     assert made.objects[0]["spec"]["containers"][0]["image"] == "new.io/m:1"
 
 
+KUSTOMIZED = {"kustomization.yaml": "resources: [a.yaml]\nnamePrefix: p-\n", "a.yaml": RAW}
+
+
+def test_kustomizations_in_a_layer_at_an_address_and_in_a_folder_that_may_be_read(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for file, text in KUSTOMIZED.items():
+        (tmp_path / "sub" / file).write_text(text)
+    deep = tar({f"deep/{file}": text for file, text in KUSTOMIZED.items()}, packed=True)
+    blobs = StoredBlobs(urls={"https://x.io/k.tar.gz": deep})
+    installs = [
+        {"name": "layer", "source": layer(blobs.add(tar(KUSTOMIZED, packed=True)))},
+        {"name": "url", "source": {"type": "kustomize", "url": "https://x.io/k.tar.gz//deep", "path": "ignored"}},
+        {"name": "path", "source": {"type": "kustomize", "path": "sub"}},
+    ]
+    made = bundles(manifest(installs=installs), blobs, folder=tmp_path)
+    assert [one.objects[0]["metadata"]["name"] for one in made] == ["p-raw"] * 3
+    assert [one.origin.kind for one in made] == ["oci", "kustomize", "kustomize"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"path": "sub"}, "of this machine may not be read"),
+        ({"url": "https://github.com/a/b?ref=main"}, "https://github.com/a/b is no archive"),
+        ({}, "has a url or a path"),
+    ],
+)
+def test_kustomizations_that_are_not_read(source: dict[str, str], words: str) -> None:
+    found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", **source}}])
+    [made] = InstallReader(found, StoredBlobs()).read()
+    assert isinstance(made, Failure)
+    assert words in str(made.error)
+
+
+def test_a_kustomization_of_this_machine_keeps_within_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "may").mkdir()
+    found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", "path": ".."}}])
+    [made] = InstallReader(found, StoredBlobs(), folder=tmp_path / "may").read()
+    assert isinstance(made, Failure)
+    assert "leads out of" in str(made.error)
+
+
 def test_one_install_that_fails_hinders_no_other() -> None:
     blobs = StoredBlobs()
     bad = [

@@ -99,7 +99,8 @@ class _Target:
     def _add_resource(self, path: str) -> None:
         data = self._place.find(path)
         if data is not None:
-            self.resources.extend(map(Resource, each_object(data, self._place.shown(path))))
+            found = each_object(data, self._place.shown(path), old_words=False)
+            self.resources.extend(map(Resource, found))
             return
         child = _Target(self._place.enter(path))
         if child.kustomization.is_component:

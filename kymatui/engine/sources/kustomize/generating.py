@@ -190,7 +190,7 @@ def _inherit(made: Resource, old: Resource) -> None:
     if old.namespace:
         made.metadata["namespace"] = old.namespace
     made.previous, made.prefixes, made.suffixes = old.previous[:], old.prefixes[:], old.suffixes[:]
-    made.behavior = old.behavior
+    made.behavior, made.hashed = old.behavior, made.hashed and old.hashed
 
 
 def add_hashes(resources: Resources) -> None:
@@ -201,14 +201,14 @@ def add_hashes(resources: Resources) -> None:
 
 
 def content_hash(one: Resource) -> str:
-    """The hash of kind, name and content, in letters that make no words."""
+    """The hash of kind and content, in letters that make no words. kustomize looks for a name, and never finds it."""
     body = one.body
     kind = body.get("kind")
     if kind == "ConfigMap":
-        hashed = {"kind": kind, "name": one.name, "data": body.get("data") or ""}
+        hashed = {"kind": kind, "name": "", "data": body.get("data") or ""}
         extra = "binaryData"
     elif kind == "Secret":
-        hashed = {"kind": kind, "name": one.name, "data": body.get("data") or "", "type": body.get("type") or ""}
+        hashed = {"kind": kind, "name": "", "data": body.get("data") or "", "type": body.get("type") or ""}
         extra = "stringData"
     else:
         raise SourceError(f"{one.current} has no hash of its content")

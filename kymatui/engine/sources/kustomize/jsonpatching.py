@@ -38,12 +38,7 @@ def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
         case "remove":
             _remove(body, path)
         case "replace":
-            if _get(body, path) is _MISSING:
-                raise _PathError("there is nothing to replace")
-            if not path:
-                return _given(operation)
-            holder, key = _holder(body, path)
-            _set(holder, key, _given(operation))
+            return _replace(body, path, _given(operation))
         case "move":
             value = _there(body, _source(operation))
             _remove(body, _source(operation))
@@ -129,11 +124,19 @@ def _add(body: Any, path: str, value: Any) -> Any:
     return body
 
 
-def _set(holder: Any, key: str, value: Any) -> None:
+def _replace(body: Any, path: str, value: Any) -> Any:
+    """A field of a map need not be there: kustomize's library takes it so."""
+    if not path:
+        return value
+    holder, key = _holder(body, path)
     if isinstance(holder, dict):
         holder[key] = value
-    else:
-        holder[_index(holder, key)] = value
+        return body
+    at = _index(holder, key)
+    if not 0 <= at < len(holder):
+        raise _PathError(f"the list has {len(holder)} elements")
+    holder[at] = value
+    return body
 
 
 def _remove(body: Any, path: str) -> None:

@@ -8,9 +8,9 @@ Directives: `$patch: delete`, `replace` and `merge`, in maps and as an element o
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from typing import Any, Final
 
+from kymatui.engine.sources.kustomize.listmerging import merge_elements
 from kymatui.engine.sources.reading import SourceError
 
 DIRECTIVE: Final = "$patch"
@@ -162,13 +162,28 @@ def _map(old: dict[str, Any] | None, new: dict[str, Any], at: tuple[str, ...], t
     if directive == "delete":
         return _GONE
     made = {} if old is None or directive == "replace" else dict(old)
-    for key, value in new.items():
-        found = _value(made.get(key), value, (*at, key), types)
+    for key in [*made, *(key for key in new if key not in made)]:
+        if key in new:
+            found = _value(made.get(key), new[key], (*at, key), types)
+        else:
+            found = _untouched(made[key], (*at, key), types)
         if found is _GONE:
             made.pop(key, None)
         else:
             made[key] = found
     return made
+
+
+def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
+    """What a patch says nothing of; lists with keys are put in order all the same."""
+    if isinstance(old, dict):
+        return {key: _untouched(value, (*at, key), types) for key, value in old.items()}
+    if isinstance(old, list):
+        keys = _keys(at, types)
+        if keys:
+            return _by_keys(old, [], at, types, keys)
+        return old if keys is None else list(dict.fromkeys(old))
+    return old
 
 
 def _directive(new: dict[str, Any], at: tuple[str, ...]) -> str:
@@ -183,9 +198,20 @@ def _list(old: list[Any] | None, new: list[Any], at: tuple[str, ...], types: Typ
     if directive == "delete":
         return _GONE
     before: list[Any] = [] if old is None or directive == "replace" else old
-    if not keys:
-        return list(dict.fromkeys([*new, *before]))
-    return _by_keys(before, new, at, types, keys)
+    if old is None and len(keys) > 1:
+        before = copy.deepcopy(new)  # as kustomize does; it decides over the order
+    return _by_keys(before, new, at, types, keys) if keys else list(dict.fromkeys([*new, *before]))
+
+
+def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> list[Any]:
+    def merged(one: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
+        found = _untouched(one, at, types) if patch is None else _map(one, patch, at, types)
+        return found if isinstance(found, dict) else None
+
+    try:
+        return merge_elements(before, new, keys, merged)
+    except SourceError as error:
+        raise SourceError(f"{'.'.join(at)}: {error}") from error
 
 
 def _list_directive(new: list[Any]) -> str:
@@ -195,42 +221,3 @@ def _list_directive(new: list[Any]) -> str:
             new.remove(item)
             return str(item[DIRECTIVE])
     return "merge"
-
-
-Key = tuple[str | None, ...]
-
-
-def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> list[Any]:
-    """Elements of the patch first, each merged with the one that it means, then all others as they were."""
-    used = _used_keys([*new, *before], keys)
-    rest = list(before)
-    made: list[Any] = []
-    for item in new:
-        if not isinstance(item, dict):
-            raise SourceError(f"a patch has {_shape(item)} in {'.'.join(at)}, where there are maps")
-        match = next((one for one in rest if _same(one, item, used)), None)
-        found = _map(match, item, at, types)
-        if match is not None:
-            rest = [one for one in rest if one is not match]
-        if found is not _GONE and found:
-            made.append(found)
-    return [*made, *rest]
-
-
-def _used_keys(items: Iterable[Any], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Of several keys those that any element has; the first, where none has any."""
-    found = tuple(key for key in keys if any(isinstance(one, dict) and one.get(key) is not None for one in items))
-    return found or keys[:1]
-
-
-def _same(one: Any, other: dict[str, Any], keys: tuple[str, ...]) -> bool:
-    """Equal in the first key, and in all others that both have."""
-    if not isinstance(one, dict) or _text(one, keys[0]) is None or _text(one, keys[0]) != _text(other, keys[0]):
-        return False
-    pairs = ((_text(one, key), _text(other, key)) for key in keys[1:])
-    return all(left is None or right is None or left == right for left, right in pairs)
-
-
-def _text(item: dict[str, Any], key: str) -> str | None:
-    value = item.get(key)
-    return None if value is None else str(value)

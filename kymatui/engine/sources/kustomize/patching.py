@@ -10,7 +10,7 @@ from kymatui.engine.sources.kustomize import jsonpatching, merging
 from kymatui.engine.sources.kustomize.fields import Fields
 from kymatui.engine.sources.kustomize.resources import Id, Kind, Resource, Resources, Selector
 from kymatui.engine.sources.kustomize.trees import Place
-from kymatui.engine.sources.reading import SourceError, read_objects
+from kymatui.engine.sources.reading import SourceError, each_object
 from kymatui.helm.yaml import YamlError, load_exactly
 
 
@@ -29,7 +29,7 @@ def _inline(text: str) -> list[Object]:
 
 
 def _read(data: bytes, where: str) -> list[Object]:
-    found = read_objects(data, where)
+    found = list(each_object(data, where, old_words=False))
     if not found:
         raise SourceError(f"{where} holds no patch")
     return found
