@@ -90,7 +90,12 @@ class ChartFetcher:
     def _from_repository(self, repository: str, name: str, version: str, provenance: bool) -> FetchedChart:
         if repository.startswith("oci://"):
             return self._from_registry(f"{repository.rstrip('/')}/{name}", version, provenance)
-        entry = self.index(repository).find(name, version)
+        index = self.index(repository)
+        try:
+            entry = index.find(name, version)
+        except HelmError as error:
+            wanted = f'chart "{name}"' + (f' version "{version}"' if version else "")
+            raise HelmError(f"{wanted} not found in {repository} repository", hint=error.hint or str(error)) from error
         url = archive_url(repository, entry)
         if url.startswith("oci://"):
             return self._from_registry(url, entry.version, provenance)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import tarfile
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -226,3 +230,66 @@ def test_a_hostile_archive_writes_nothing(tmp_path: Path, capsys: pytest.Capture
     assert (status, out) == (1, "")
     assert err
     assert not (tmp_path.parent / "escaped").exists()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing to a test's standard error."""
+
+
+@pytest.fixture
+def repository(chart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A repository with one chart, and no cache of another test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    served = tmp_path / "served"
+    served.mkdir()
+    with tarfile.open(served / "demo-0.1.0.tgz", "w:gz") as archive:
+        archive.add(chart, "demo")
+    (served / "index.yaml").write_text(
+        "apiVersion: v1\nentries:\n  demo:\n  - {name: demo, version: 0.1.0, urls: [demo-0.1.0.tgz]}\n"
+    )
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_chart_of_a_repository_renders_like_its_folder(
+    chart: Path, repository: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = helm(capsys, "template", "r", chart)
+    assert helm(capsys, "template", "r", "demo", "--repo", repository, "--version", "0.1.x") == folder
+    assert helm(capsys, "template", "r", f"{repository}/demo-0.1.0.tgz") == folder
+    assert helm(capsys, "show", "readme", "demo", "--repo", repository) == (0, "# demo\n\n", "")
+
+
+def test_what_a_repository_has_not_is_named(repository: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = helm(capsys, "template", "r", "demo", "--repo", repository, "--version", "9")
+    assert status == 1
+    assert err.startswith(f'kymatui: chart "demo" version "9" not found in {repository} repository\n')
+    status, _, err = helm(capsys, "template", "r", "other", "--repo", repository)
+    assert status == 1
+    assert err.startswith(f'kymatui: chart "other" not found in {repository} repository\n')
+
+
+def test_pull_writes_the_archive_and_says_nothing(
+    repository: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert helm(capsys, "pull", "demo", "--repo", repository, "-d", tmp_path / "there") == (0, "", "")
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["demo-0.1.0.tgz"]
+    assert helm(capsys, "pull", "demo", "--repo", repository, "-d", tmp_path / "there", "--untar")[0] == 0
+    assert (tmp_path / "there/demo/values.yaml").read_text() == CHART["values.yaml"]
+
+
+def test_provenance_that_is_not_there_is_told(
+    repository: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = helm(capsys, "pull", "demo", "--repo", repository, "-d", tmp_path / "there", "--prov")
+    assert status == 0
+    assert out.startswith(f"WARNING: Verification not found for {repository}/demo-0.1.0.tgz")
+    status, _, err = helm(capsys, "pull", "demo", "--repo", repository, "-d", tmp_path / "nowhere", "--verify")
+    assert (status, (tmp_path / "nowhere").exists()) == (1, False)
+    assert "404" in err

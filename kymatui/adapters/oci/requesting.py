@@ -53,7 +53,8 @@ class Requester:
             if response.status_code != 401:
                 return response
         host = urlsplit(url).netloc
-        raise RegistryError(f"{host} refuses the credentials for {scope or url}", hint=f"try `docker login {host}`")
+        hint = f"try `docker login {host}`" if scope else "give a user and a password that it knows"
+        raise RegistryError(f"{host} refuses the credentials for {scope or url}", hint=hint)
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import Any
 
 from kymatui.cli.helm.options import add_source, fetch, verify_bytes
-from kymatui.errors import HelmError
+from kymatui.errors import HelmError, KymatuiError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    fetched = fetch(args, args.chart, provenance=args.prov)
+    fetched = _fetch(args)
     if args.verify:
         verify_bytes(fetched.content, fetched.filename, fetched.provenance, args.keyring)
     if args.untar:
@@ -29,8 +31,21 @@ def run(args: argparse.Namespace) -> int:
     _write(folder / Path(fetched.filename).name, fetched.content)
     if fetched.provenance is not None:
         _write(folder / f"{Path(fetched.filename).name}.prov", fetched.provenance)
-    print(f"Pulled: {fetched.source}\nDigest: {fetched.digest}")
+    if fetched.source.startswith("oci://"):
+        print(f"Pulled: {fetched.source.removeprefix('oci://')}\nDigest: {fetched.digest}", file=sys.stderr)
     return 0
+
+
+def _fetch(args: argparse.Namespace) -> Any:
+    """With --prov alone, provenance that is not there is only told of, as in helm."""
+    if args.prov and not args.verify:
+        try:
+            return fetch(args, args.chart, provenance=True)
+        except KymatuiError as error:
+            fetched = fetch(args, args.chart)
+            print(f"WARNING: Verification not found for {fetched.source}: {error}")
+            return fetched
+    return fetch(args, args.chart)
 
 
 def _unpack(content: bytes, folder: Path) -> None:
