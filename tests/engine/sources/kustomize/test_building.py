@@ -1,0 +1,169 @@
+"""Kustomizations: what belongs to them, what they may read, and what is refused by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.engine.sources.kustomize import building
+from kymatui.engine.sources.kustomize.resources import parse_requirements
+from kymatui.engine.sources.reading import SourceError
+from tests.engine.sources.packing import link, tar
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {volumes: [{name: v, configMap: {name: a}}]}\n"
+
+
+def built(files: dict[str, str], folder: str = "") -> list[dict[str, Any]]:
+    data = {name: text.encode() for name, text in files.items()}
+    return list(building.from_files(data, "archive", name="m", folder=folder).objects)
+
+
+def one(text: str, **files: str) -> list[dict[str, Any]]:
+    return built({"kustomization.yaml": text, "a.yaml": MAP, **files})
+
+
+def test_names_that_change_change_where_they_are_used() -> None:
+    config_map, pod = one("resources: [a.yaml, p.yaml]\nnamePrefix: x-\n", **{"p.yaml": POD})
+    assert config_map["metadata"]["name"] == "x-a"
+    assert pod["spec"]["volumes"][0]["configMap"]["name"] == "x-a"
+
+
+def test_generated_names_end_with_the_hash_of_their_content() -> None:
+    text = "resources: [p.yaml]\nconfigMapGenerator: [{name: a, literals: [k=%s]}]\n"
+    names = []
+    for value in ("1", "1", "2"):
+        config_map, pod = built({"kustomization.yaml": text % value, "p.yaml": POD})
+        assert pod["spec"]["volumes"][0]["configMap"]["name"] == config_map["metadata"]["name"]
+        names.append(config_map["metadata"]["name"])
+    assert names[0] == names[1] != names[2]
+    assert all(name.startswith("a-") and len(name) == 12 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("vars: [{name: A}]", "vars is not supported"),
+        ("helmCharts: [{name: A}]", "helmCharts is not supported"),
+        ("generators: [g.yaml]", "generators is not supported"),
+        ("transformers: [g.yaml]", "transformers is not supported"),
+        ("validators: [g.yaml]", "validators is not supported"),
+        ("crds: [g.yaml]", "crds is not supported"),
+        ("openapi: {path: x}", "openapi is not supported"),
+        ("buildMetadata: [originAnnotations]", "buildMetadata is not supported"),
+        ("resources: ['https://x.io/a.yaml']", "'https://x.io/a.yaml' is a remote resource"),
+        ("resources: ['github.com/a/b?ref=v1']", "is a remote resource"),
+        ("resources: ['git@github.com:a/b.git']", "is a remote resource"),
+        ("components: ['https://x.io/a']", "is a remote resource"),
+        ("resourcs: [a.yaml]", "resourcs is no field"),
+        ("resources: a.yaml", "resources is no list"),
+        ("resources: [1]", "resources is no list of texts"),
+        ("resources: ['']", "a path is empty"),
+        ("resources: [nope.yaml]", "no file and no folder 'nope.yaml'"),
+        ("namePrefix: 1", "namePrefix is no text"),
+        ("commonLabels: {a: 1}", "commonLabels has values that are no texts"),
+        ("images: [{name: a, newTag: 1.0}]", r"images\[0\]: newTag is no text"),
+        ("labels: [{pairs: {a: b}, odd: 1}]", r"labels\[0\]: odd is no field"),
+        ("apiVersion: v1", "apiVersion is 'v1', and should be kustomize.config.k8s.io/v1beta1"),
+        ("kind: List", "kind is 'List'"),
+        ("a: [", "kustomization.yaml: .*yaml"),
+        ("patches: [{patch: 'a: b'}]", "has no apiVersion|the object has no"),
+        ("patches: [{}]", "needs either a patch or a path"),
+        ("patches: [{path: a.yaml, target: {name: '['}}]", "is no pattern"),
+        ("patches: [{path: a.yaml, target: {labelSelector: '(('}}]", "is no selector"),
+        ("replicas: [{name: nope, count: 1}]", "there is no workload 'nope'"),
+        ("sortOptions: {order: random}", "neither legacy nor fifo"),
+    ],
+)
+def test_what_is_wrong_or_not_supported_is_refused_by_name(text: str, words: str) -> None:
+    if "resources" not in text and "kind" not in text:
+        text = f"resources: [a.yaml]\n{text}"
+    with pytest.raises(SourceError, match=words):
+        one(text)
+
+
+def test_an_error_names_the_file_the_document_and_the_line() -> None:
+    with pytest.raises(SourceError, match=r"archive: a\.yaml: document 2, line 6: the object has no kind"):
+        built({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": MAP + "---\napiVersion: v1\n"})
+
+
+def test_an_archive_may_have_one_folder_around_it_or_several_kustomizations() -> None:
+    assert built({"root/kustomization.yaml": "resources: [a.yaml]\n", "root/a.yaml": MAP})
+    many = {"x/kustomization.yaml": "resources: [../y]\n", "y/kustomization.yaml": "resources: [a.yaml]\n"}
+    assert built({**many, "y/a.yaml": MAP}, folder="x")
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"kustomization.yaml": "resources: [../../etc]\n"}, "no file and no folder|goes round in a circle"),
+        ({"x/kustomization.yaml": "resources: [../a.yaml]\n", "a.yaml": MAP}, "not in or below the folder"),
+        ({"x/kustomization.yaml": "configMapGenerator: [{name: g, files: [../a.yaml]}]\n", "a.yaml": MAP}, "not in or"),
+        ({"x/kustomization.yaml": "patches: [{path: ../a.yaml}]\n", "a.yaml": MAP}, "not in or below"),
+        (
+            {"x/kustomization.yaml": "resources: [sub]\n", "x/sub/kustomization.yaml": "resources: [..]\n"},
+            "in a circle",
+        ),
+        ({"x/kustomization.yaml": "resources: [.]\n"}, "in a circle"),
+        ({"x/kustomization.yaml": "a: b", "x/Kustomization": "a: b"}, "several of"),
+        ({"x/a.yaml": MAP}, "none of"),
+    ],
+)
+def test_what_may_not_be_read(files: dict[str, str], words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        built(files, folder="x" if any(name.startswith("x/") for name in files) else "")
+
+
+def test_archives_that_lead_out_are_refused() -> None:
+    with pytest.raises(SourceError, match="leads out"):
+        building.from_archive(tar({"kustomization.yaml": "", "../a.yaml": MAP}), "archive", name="m")
+    with pytest.raises(SourceError, match="is a link"):
+        building.from_archive(tar({"kustomization.yaml": "", "a.yaml": link("a.yaml", "/etc")}), "archive", name="m")
+
+
+def test_a_folder_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    (tmp_path / "k" / "a.yaml").write_text(MAP)
+    bundle = building.from_path(tmp_path / "k", name="m", namespace="shop")
+    assert (bundle.name, bundle.namespace, bundle.origin.kind) == ("m", "shop", "kustomize")
+    (tmp_path / "k.tgz").write_bytes(tar({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": MAP}, packed=True))
+    assert building.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
+
+
+def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text(MAP)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    (tmp_path / "in" / "a.yaml").symlink_to(tmp_path / "secret.yaml")
+    with pytest.raises(SourceError, match="leads out of"):
+        building.from_path(tmp_path / "in", name="m", boundary=tmp_path / "in")
+    with pytest.raises(SourceError, match="not in or below"):
+        building.from_path(tmp_path / "in", name="m")
+
+
+@pytest.mark.parametrize("module", ["kustomize", "template-operator", "watchers"])
+def test_the_kustomizations_of_real_modules(shared: Path, module: str) -> None:
+    for path in sorted((shared / "kyma" / module).rglob("kustomization.yaml")):
+        assert building.from_path(path.parent, name="m").objects, path
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "expected"),
+    [
+        ("", {}, True),
+        ("a=b", {"a": "b"}, True),
+        ("a==b,c!=d", {"a": "b"}, True),
+        ("a=b,c!=d", {"a": "b", "c": "d"}, False),
+        ("a in (b, c)", {"a": "c"}, True),
+        ("a notin (b,c)", {"a": "c"}, False),
+        ("a notin (b)", {}, True),
+        ("a", {"a": ""}, True),
+        ("!a , b", {"b": "x"}, True),
+        ("x.io/a=b", {"x.io/a": "b"}, True),
+    ],
+)
+def test_selectors(text: str, labels: dict[str, str], expected: bool) -> None:
+    assert all(holds(labels) for holds in parse_requirements(text)) is expected
