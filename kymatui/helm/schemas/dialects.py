@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -22,6 +23,7 @@ from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.govalues.types import FunctionError
 
+_ONLY_REFERENCES: Final = (Draft6Validator, Draft7Validator)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -51,6 +53,15 @@ def _draft(document: Any) -> Any:
     raise ValueError(f"failing loading {quote(place)}: {reason}")
 
 
+def metaschema_of(cls: Any) -> Any:
+    """The schema of schemas as Go's library has it, which wants the values of an enum to be different ones."""
+    document = dict(cls.META_SCHEMA)
+    if document.get("$id", "").startswith(("http://json-schema.org/draft-06/", "http://json-schema.org/draft-07/")):
+        enum = {**document["properties"]["enum"], "minItems": 1, "uniqueItems": True}
+        document["properties"] = {**document["properties"], "enum": enum}
+    return document
+
+
 def class_for(document: Any) -> Any:
     """The validators for the draft that a schema says it is of. ValueError where it cannot be known."""
     if not isinstance(document, (dict, bool)):
@@ -61,32 +72,57 @@ def class_for(document: Any) -> Any:
 @cache
 def _extended(chosen: Any) -> Any:
     checker = chosen.TYPE_CHECKER.redefine("integer", _is_integer)
-    made = extend(
-        chosen,
-        {
-            "pattern": _pattern,
-            "patternProperties": _pattern_properties,
-            "additionalProperties": _additional_properties,
-            "multipleOf": _multiple_of,
-            "propertyNames": _property_names,
-            "dependentRequired": _dependent_required,
-            **{word: _counted(chosen.VALIDATORS[word]) for word in _REFERENCES if word in chosen.VALIDATORS},
-        },
-        type_checker=checker,
-    )
+    given = chosen.VALIDATORS
+    own = {word: check for word, check in _OWN.items() if word in given}
+    references = {word: _counted(chosen, given[word]) for word in _REFERENCES if word in given}
+    words = {**own, **references, "dependencies": _dependencies}
+    if (find := given.get("unevaluatedProperties")) is not None:
+        words["unevaluatedProperties"] = _unevaluated_properties(find)
+    made = extend(chosen, words, type_checker=checker)
     made.descend = _placing(made.descend)
     return made
 
 
-def _counted(follow: Any) -> Any:
-    """A reference as a step of its own, which the library leaves out of the paths of errors."""
+class _Followed(threading.local):
+    """The references that are being followed: their schema and the value it is held against."""
+
+    def __init__(self) -> None:
+        self.steps: set[tuple[int, int]] = set()
+
+
+_FOLLOWED: Final = _Followed()
+
+
+def _counted(chosen: Any, follow: Any) -> Any:
+    """A reference as a step of its own, which the library leaves out of the paths of errors.
+
+    One that leads back to itself with the same value is an error there, as in Go; the library would go on for ever.
+    """
 
     def counted(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        for error in follow(validator, target, instance, schema) or ():
-            error.schema_path.appendleft("$ref")
-            yield error
+        if chosen in _ONLY_REFERENCES and "const" in schema and "const" in validator.VALIDATORS:
+            yield from _beside(validator, "const", instance, schema)
+        step = id(schema), id(instance)
+        if step in _FOLLOWED.steps:
+            yield ValidationError(f"{quote(str(target))} leads back to itself, causing reference cycle")
+            return
+        _FOLLOWED.steps.add(step)
+        try:
+            for error in follow(validator, target, instance, schema) or ():
+                error.schema_path.appendleft("$ref")
+                yield error
+        finally:
+            _FOLLOWED.steps.discard(step)
 
     return counted
+
+
+def _beside(validator: Any, word: str, instance: Any, schema: Any) -> Iterator[Any]:
+    """What Go's library asks beside a reference, where drafts say that nothing counts there."""
+    for error in validator.VALIDATORS[word](validator, schema[word], instance, schema) or ():
+        error._set(validator=word, validator_value=schema[word], instance=instance, schema=schema, type_checker=None)
+        error.schema_path.appendleft(word)
+        yield error
 
 
 def _placing(descend: Any) -> Any:
@@ -157,3 +193,67 @@ def _multiple_of(_validator: Any, divisor: Any, instance: Any, _schema: Any) -> 
         quotient = Fraction(str(float(instance))) / Fraction(str(divisor))
         if quotient.denominator != 1:
             yield ValidationError("multipleOf")
+
+
+def _dependencies(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """Go's library knows them in every draft."""
+    for name, needed in wanted.items() if isinstance(instance, dict) else ():
+        if isinstance(needed, list):
+            yield from _dependent_required(validator, {name: needed}, instance, schema)
+        elif name in instance:
+            yield from validator.descend(instance, needed, schema_path=name)
+
+
+def _one_of(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    refused: list[Any] = []
+    matched: list[str] = []
+    for number, one in enumerate(wanted):
+        found = list(validator.descend(instance, one, schema_path=number))
+        refused += found
+        matched += [] if found else [str(number)]
+    if not matched:
+        yield ValidationError("none", context=refused)
+    elif len(matched) > 1:
+        yield ValidationError(", ".join(matched[:2]))
+
+
+class _Descending:
+    """A validator that keeps what is wrong with the values that the library holds against one schema."""
+
+    def __init__(self, validator: Any, schema: Any) -> None:
+        self.validator = validator
+        self.schema = schema
+        self.found: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.validator, name)
+
+    def descend(self, instance: Any, schema: Any, path: Any = None, schema_path: Any = None) -> Iterator[Any]:
+        if schema is not self.schema or path is None:
+            return iter(self.validator.descend(instance, schema, path=path, schema_path=schema_path))
+        self.found += self.validator.descend(instance, schema, path=path)
+        return iter(())
+
+
+def _unevaluated_properties(find: Any) -> Any:
+    """Each property that nothing else looks at on its own: the library tells of all together, Go's of one by one."""
+
+    def unevaluated(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(instance, dict):
+            descending = _Descending(validator, wanted)
+            list(find(descending, wanted, instance, schema))
+            yield from descending.found
+
+    return unevaluated
+
+
+_OWN: Final = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "multipleOf": _multiple_of,
+    "propertyNames": _property_names,
+    "dependentRequired": _dependent_required,
+    "oneOf": _one_of,
+}
+"""Words that are checked here, in the drafts that have them."""

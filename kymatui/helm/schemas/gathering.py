@@ -106,7 +106,8 @@ def _descends(failure: _Failure) -> bool:
 def _follow(failures: list[_Failure], place: list[Any]) -> list[_Entry]:
     word = failures[0].rest[0]
     if len(failures[0].rest) == 1:
-        return [_leaf(failures[0], place)]
+        forbidden = failures[0].error.validator is None and _descends(failures[0])
+        return [_leaf(failures[0], place + failures[0].place[:forbidden])]
     if word == "allOf":
         parts = [list(found) for _, found in groupby(failures, key=lambda one: one.rest[1])]
         return [_Entry("allOf", place, "'allOf' failed", [_gather(_cut(part, 2, 0), place) for part in parts])]

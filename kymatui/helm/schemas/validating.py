@@ -11,7 +11,7 @@ from typing import Any
 from jsonschema import FormatChecker
 from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
 
-from kymatui.helm.schemas.dialects import class_for, matches
+from kymatui.helm.schemas.dialects import class_for, matches, metaschema_of
 from kymatui.helm.schemas.formats import FORMATS
 from kymatui.helm.schemas.gathering import describe
 from kymatui.helm.schemas.references import check_references
@@ -52,7 +52,7 @@ def _validator(schema: bytes) -> Any:
 
 def _check_schema(cls: Any, document: Any, registry: Any) -> None:
     """Patterns are Go's, not Python's, so no format is asked for here: see _check_patterns."""
-    if errors := list(cls(_undeclared(cls.META_SCHEMA), registry=registry).iter_errors(document)):
+    if errors := list(cls(_undeclared(metaschema_of(cls)), registry=registry).iter_errors(document)):
         metaschema = cls.ID_OF(cls.META_SCHEMA).rstrip("#")
         problem = f"jsonschema validation failed with '{metaschema}#'\n{describe(errors)}"
         raise ValueError(f'"file:///values.schema.json#" is not valid against metaschema: {problem}'.rstrip("\n"))

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.schemas.dialects import class_for
 
 _TYPES: Final = ("null", "boolean", "number", "integer", "string", "array", "object")
 
@@ -56,7 +55,7 @@ def words(error: Any) -> str:
     if word in ("additionalProperties", "unevaluatedProperties") and wanted is False:
         names = ", ".join(quoted(name) for name in error.message.split("\0"))
         return f"additional properties {names} not allowed"
-    if word == "dependentRequired":
+    if "\0" in error.message and word in ("dependentRequired", "dependencies"):
         name, *missing = error.message.split("\0")
         return f"properties {', '.join(map(quoted, missing))} required, if {quoted(name)} exists"
     if word == "format":
@@ -64,7 +63,7 @@ def words(error: Any) -> str:
     if word == "additionalItems" and wanted is False:
         return f"last {len(found) - len(error.schema['items'])} additionalItem(s) not allowed"
     if word == "oneOf":
-        return "'oneOf' failed, none matched" if error.context else _several(error)
+        return f"'oneOf' failed, {'none' if error.context else f'subschemas {error.message}'} matched"
     if word == "uniqueItems":
         return _equal_items(found)
     fixed = {
@@ -88,18 +87,6 @@ def _choice(word: str, wanted: list[Any]) -> str:
         return f"'{word}' failed"
     shown = [_shown(one) for one in wanted]
     return f"value must be {shown[0]}" if len(shown) == 1 else f"value must be one of {', '.join(shown)}"
-
-
-def _several(error: Any) -> str:
-    matched = [index for index, one in enumerate(error.validator_value) if _is_valid(one, error)][:2]
-    return f"'oneOf' failed, subschemas {', '.join(map(str, matched))} matched"
-
-
-def _is_valid(schema: Any, error: Any) -> bool:
-    try:
-        return bool(class_for(error.schema if isinstance(error.schema, dict) else {})(schema).is_valid(error.instance))
-    except Exception:  # noqa: BLE001 - only the words of an error depend on it
-        return False
 
 
 def _equal_items(items: list[Any]) -> str:

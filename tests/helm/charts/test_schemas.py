@@ -84,6 +84,34 @@ def test_a_schema_that_goes_round_in_a_circle_ends() -> None:
     assert said({"anyOf": [{"$ref": "#"}], "properties": {"a": {"$ref": "#"}}}, {"a": {}}) != ""
 
 
+@pytest.mark.parametrize(
+    ("schema", "values", "words"),
+    [
+        ({"dependencies": {"a": ["z"], "b": {"required": ["y"]}}}, {"a": 1, "b": 1},
+         "- at '': properties 'z' required, if 'a' exists\n- at '': missing property 'y'"),
+        ({"$schema": DRAFTS[2], "dependentRequired": {"a": ["z"]}}, {"a": 1}, ""),
+        ({"$schema": DRAFTS[0], "propertyNames": {"minLength": 2}}, {"a": 1}, ""),
+        ({"$schema": DRAFTS[2], "properties": {"a": {"$ref": "#/definitions/x", "const": 2}}, "definitions": {"x": {}}},
+         {"a": 1}, "- at '/a': value must be 2"),
+        ({"properties": {"a": {}}, "unevaluatedProperties": False}, {"a": 1, "b": 1, "c": 1},
+         "- at '/b': false schema\n- at '/c': false schema"),
+        ({"$schema": DRAFTS[2], "properties": {"a": {"items": [{}], "additionalItems": False}}}, {"a": [1, 2, 3]},
+         "- at '/a': last 2 additionalItem(s) not allowed"),
+        ({"$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "string"}]}},
+          "additionalProperties": {"$ref": "#/$defs/x"}},
+         {"a": "text"}, ""),
+    ],
+)  # fmt: skip
+def test_words_as_gos_library_has_them(schema: Any, values: dict[str, Any], words: str) -> None:
+    assert said(schema, values) == words
+
+
+def test_the_values_of_an_enum_are_different_ones_in_drafts_6_and_7() -> None:
+    schema = {"$schema": DRAFTS[2], "properties": {"a": {"enum": ["x", "x"]}}}
+    assert said(schema, {"a": "x"}).endswith("- at '/properties/a/enum': items at 0 and 1 are equal")
+    assert said({**schema, "$schema": DRAFTS[4]}, {"a": "x"}) == ""
+
+
 def test_patterns_cannot_backtrack() -> None:
     assert said({"properties": {"a": {"pattern": "^(a+)+$"}}}, {"a": "a" * 50 + "!"}).startswith("- at '/a': 'aaaa")
 
