@@ -1,0 +1,46 @@
+"""Charts examined as `helm lint` examines them: what will fail is an error, what breaks with convention a warning.
+
+`lint(path, values, Linting())` reads a folder or an archive and gives back its messages, in helm's order and words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kymatui.errors import HelmError
+from kymatui.helm.archives import read_archive
+from kymatui.helm.charts import read_directory
+from kymatui.helm.linting.chartfile import examine_chart_file
+from kymatui.helm.linting.contents import examine_definitions, examine_dependencies, examine_values_file
+from kymatui.helm.linting.results import Examination, Linting, Message, Result, Severity
+from kymatui.helm.linting.templates import examine_templates
+
+__all__ = ["Linting", "Message", "Result", "Severity", "lint"]
+
+
+def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Linting | None = None) -> Result:
+    """Examines a folder or an archive; what cannot be read is a result too, never an exception."""
+    place = Path(path)
+    try:
+        files = _read(place)
+    except (HelmError, OSError) as error:
+        return Result(problem=f"unable to open chart {place}: {error}")
+    if "Chart.yaml" not in files:
+        missing = place / "Chart.yaml"
+        return Result(problem=f"unable to check Chart.yaml file in chart: stat {missing}: no such file or directory")
+    examination = Examination(place, files, values or {}, linting or Linting())
+    examine_chart_file(examination)
+    examine_values_file(examination)
+    examine_templates(examination)
+    examine_dependencies(examination)
+    examine_definitions(examination)
+    return Result(tuple(examination.messages))
+
+
+def _read(place: Path) -> dict[str, bytes]:
+    if not place.exists():
+        return {}
+    found = read_directory(place) if place.is_dir() else read_archive(place.read_bytes())
+    return {file.name: file.data for file in found}

@@ -1,0 +1,126 @@
+"""helm lint on Chart.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from kymatui.errors import HelmError
+from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.govalues.types import go_type
+from kymatui.helm.linting.results import Examination, Severity
+from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
+from kymatui.helm.semver.constraints import parse_constraint
+from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
+from kymatui.helm.yaml import YamlError, load_yaml
+
+
+def examine_chart_file(examined: Examination) -> None:
+    metadata = Metadata()
+    try:
+        read_into(metadata, examined.files["Chart.yaml"])
+        fields = load_yaml(from_bytes(examined.files["Chart.yaml"]))
+    except (YamlError, HelmError) as error:
+        examined.say(Severity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
+        return
+    fields = fields if isinstance(fields, dict) else {}
+    unknown = _unknown_field(fields)
+    if unknown:
+        reason = f'error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"'
+        examined.say(Severity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
+    for severity, text in _metadata_faults(metadata, fields):
+        examined.say(severity, "Chart.yaml", text)
+
+
+def _unknown_field(fields: Mapping[str, Any]) -> str:
+    """The first field that Chart.yaml does not have, in the order of names; "" where there is none."""
+    for name in sorted(fields):
+        inner = NESTED_FIELDS.get(name)
+        if name not in FIELDS:
+            return name
+        for entry in fields[name] if inner is not None and isinstance(fields[name], list) else ():
+            found = sorted(key for key in entry if key not in inner) if inner and isinstance(entry, dict) else []
+            if found:
+                return str(found[0])
+    return ""
+
+
+def _metadata_faults(metadata: Metadata, fields: Mapping[str, Any]) -> Iterator[tuple[Severity, str]]:
+    if not metadata.name:
+        yield Severity.ERROR, "name is required"
+    elif "/" in metadata.name:
+        yield Severity.ERROR, f'chart name "{metadata.name}" is invalid'
+    if not metadata.api_version:
+        yield Severity.ERROR, 'apiVersion is required. The value must be either "v1" or "v2"'
+    elif metadata.api_version not in ("v1", "v2"):
+        text = f'apiVersion \'{metadata.api_version}\' is not valid. The value must be either "v1" or "v2"'
+        yield Severity.ERROR, text
+    yield from _type_faults("version", fields)
+    yield from _version_faults(metadata.version)
+    yield from _type_faults("appVersion", fields)
+    yield from ((Severity.ERROR, text) for text in _people_faults(metadata))
+    if not metadata.icon:
+        yield Severity.INFO, "icon is recommended"
+    elif not _is_url(metadata.icon):
+        yield Severity.ERROR, f"invalid icon URL '{metadata.icon}'"
+    if metadata.type and metadata.api_version != "v2":
+        version = metadata.api_version
+        yield Severity.ERROR, f"chart type is not valid in apiVersion '{version}'. It is valid in apiVersion 'v2'"
+    if metadata.dependencies and metadata.api_version != "v2":
+        yield (
+            Severity.ERROR,
+            f"dependencies are not valid in the Chart file with apiVersion '{metadata.api_version}'."
+            " They are valid in apiVersion 'v2'",
+        )
+    try:
+        parse_strict_version(metadata.version)
+    except SemverError:
+        yield Severity.WARNING, f"version '{metadata.version}' is not a valid SemVerV2"
+
+
+def _type_faults(key: str, fields: Mapping[str, Any]) -> Iterator[tuple[Severity, str]]:
+    value = fields.get(key, "")
+    if not isinstance(value, str):
+        yield Severity.ERROR, f"{key} should be of type string but it's of type {go_type(value)}"
+
+
+def _version_faults(text: str) -> Iterator[tuple[Severity, str]]:
+    if not text:
+        yield Severity.ERROR, "version is required"
+        return
+    try:
+        version = parse_version(text)
+    except SemverError:
+        yield Severity.ERROR, f"version '{text}' is not a valid SemVer"
+        return
+    refusals = parse_constraint(">0.0.0-0").refusals(version)
+    if refusals:
+        yield Severity.ERROR, f"version {refusals[0]}"
+
+
+def _people_faults(metadata: Metadata) -> Iterator[str]:
+    for person in metadata.maintainers:
+        if not person.name or person.name == "\0":
+            yield "each maintainer requires a name" if not person.name else "a maintainer entry is empty"
+        elif person.email and not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", person.email):
+            yield f"invalid email '{person.email}' for maintainer '{person.name}'"
+        elif person.url and not (_is_url(person.url) or _is_url(f"http://{person.url}")):
+            yield f"invalid url '{person.url}' for maintainer '{person.name}'"
+        else:
+            continue
+        break
+    for source in metadata.sources:
+        if not _is_url(source):
+            yield f"invalid source URL '{source}'"
+            break
+
+
+def _is_url(text: str) -> bool:
+    """What can be requested: a scheme and something behind it."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return bool(parts.scheme) and bool(parts.netloc or parts.path) and ":" in text

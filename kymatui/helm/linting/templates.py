@@ -1,0 +1,98 @@
+"""helm lint on templates: they are rendered, and what they render to is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kymatui.errors import HelmError
+from kymatui.helm.capabilities import KUBE_VERSION
+from kymatui.helm.charts import Chart
+from kymatui.helm.deprecations import deprecation
+from kymatui.helm.govalues.text import from_bytes, to_bytes
+from kymatui.helm.linting.results import Examination, Linting, Severity
+from kymatui.helm.naming import name_problems
+from kymatui.helm.rendering import render_to_lint
+from kymatui.helm.semver.versions import parse_version
+from kymatui.helm.values import split_documents
+from kymatui.helm.yaml import YamlError, load_yaml
+
+
+def examine_templates(examined: Examination) -> None:
+    where = "templates/"
+    if not any(name.startswith("templates/") for name in examined.files):
+        examined.say(Severity.WARNING, where, "directory does not exist")
+        return
+    try:
+        chart = examined.load()
+        files = _render(chart, examined)
+    except (HelmError, YamlError) as error:
+        examined.say(Severity.ERROR, where, str(error))
+        return
+    for template in chart.templates:
+        if not _template(examined, template.name, files.get(f"{chart.name}/{template.name}", "")):
+            return
+
+
+def _render(chart: Chart, examined: Examination) -> dict[str, str]:
+    linting = examined.linting
+    return render_to_lint(
+        chart,
+        examined.values,
+        namespace=linting.namespace,
+        kube_version=linting.kube_version or KUBE_VERSION,
+        check_schema=linting.check_schema,
+    )
+
+
+def _template(examined: Examination, name: str, text: str) -> bool:
+    """False where the text cannot be read, which ends the examination of templates as in helm."""
+    ending = Path(name).suffix
+    if ending not in (".yaml", ".yml", ".tpl", ".txt"):
+        message = f"file extension '{ending}' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt"
+        examined.say(Severity.ERROR, name, message)
+    if ending.lower() not in (".yaml", ".yml") or not text.strip():
+        return True
+    first = next(line for line in text.splitlines() if line.strip())
+    if first.startswith((" ", "\t")):
+        message = f'document starts with an illegal indent: "{first}", which may cause parsing problems'
+        examined.say(Severity.WARNING, name, message)
+    try:
+        for document in split_documents(to_bytes(text)):
+            body = load_yaml(from_bytes(document))
+            if isinstance(body, dict):
+                _object(examined, name, body, text)
+    except YamlError as error:
+        examined.say(Severity.ERROR, name, f"unable to parse YAML: {error}")
+        return False
+    return True
+
+
+def _object(examined: Examination, where: str, body: Mapping[str, Any], text: str) -> None:
+    kind, metadata = str(body.get("kind") or ""), body.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    for problem in name_problems(kind, name):
+        quoted = f'metadata.name: Invalid value: "{name}": {problem}'
+        text_ = f'object name does not conform to Kubernetes naming requirements: "{name}": {quoted}'
+        examined.say(Severity.WARNING, where, text_)
+    old = deprecation(str(body.get("apiVersion") or ""), kind, _kubernetes(examined.linting))
+    if old is not None:
+        examined.say(Severity.WARNING, where, str(old))
+    selects = "matchLabels" in text or "matchExpressions" in text
+    if kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet") and not selects:
+        message = f'a {kind} must contain matchLabels or matchExpressions, and "{name}" does not'
+        examined.say(Severity.ERROR, where, message)
+    if kind == "List" and any("helm.sh/resource-policy" in _annotations(one) for one in body.get("items") or ()):
+        examined.say(Severity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
+
+
+def _annotations(body: object) -> Mapping[str, Any]:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _kubernetes(linting: Linting) -> tuple[int, int]:
+    version = parse_version(linting.kube_version or KUBE_VERSION)
+    return version.major, version.minor
