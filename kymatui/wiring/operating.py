@@ -45,11 +45,17 @@ def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | N
 
 
 def targets(cluster: Cluster) -> Callable[[str], Target]:
-    """What charts are told of a cluster, by the name of their release."""
-    from kymatui.engine.sources.targets import Target
+    """What charts of Manifests are told of a cluster, by the name of their release.
 
-    version = _version(cluster)
-    served = tuple(_served(cluster))
+    As the first module-manager had it, they always see an upgrade, so that they render the same on every turn.
+    """
+    found = target_of(cluster, installed=True)
+    return lambda release: found
+
+
+def target_of(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> Target:
+    """What a chart is told of a cluster: its version, what it serves, and whatever it looks up."""
+    from kymatui.engine.sources.targets import Target
 
     def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
         gvk = GroupVersionKind.of(api_version, kind)
@@ -58,13 +64,9 @@ def targets(cluster: Cluster) -> Callable[[str], Target]:
         items = cluster.list(gvk, namespace)
         return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
 
-    def target(release: str) -> Target:
-        # as the first module-manager had it: a chart of a Manifest always sees an upgrade, so that it renders the same
-        # on the first turn and on every later one
-        found = Target(served=served, lookup=lookup, installed=True)
-        return replace(found, kube_version=version) if version else found
-
-    return target
+    found = Target(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
+    version = _version(cluster)
+    return replace(found, kube_version=version) if version else found
 
 
 def _version(cluster: Cluster) -> str:

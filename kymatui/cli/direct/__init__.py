@@ -1,0 +1,1 @@
+"""Direct installation as commands: install, upgrade, plan, apply, check, delete, restore."""

@@ -1,0 +1,232 @@
+"""`kymatui install|upgrade NAME`, `kymatui plan NAME --out FILE`, `kymatui apply FILE`, `kymatui check NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.cli.direct.options import (
+    FORMATS,
+    Place,
+    Teller,
+    add_fetching,
+    add_intent,
+    add_running,
+    add_source,
+    cancellable,
+    confirm,
+    intent_of,
+    opened,
+)
+from kymatui.cli.direct.showing import counts, plan_json, plan_text
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.applying import Outcome
+    from kymatui.engine.plans import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class InstallCommand:
+    """`install` and `upgrade`: the same plan, but an upgrade needs something to be there."""
+
+    upgrade: bool = False
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        add_source(parser)
+        add_intent(parser)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        with opened(args) as place:
+            plan = planned(place, args.name, must_exist=self.upgrade)
+            return carry_out(place, plan)
+
+
+class PlanCommand:
+    """A plan as a file, for `kymatui apply`."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument("--out", metavar="FILE", help="where the plan is kept; it holds all objects, Secrets too")
+        add_source(parser)
+        add_intent(parser)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        with opened(args) as place:
+            plan = planned(place, args.name)
+            if args.out:
+                from kymatui.engine.documents import to_json
+                from kymatui.wiring.files import keep_secret
+
+                keep_secret(Path(args.out), to_json(plan))
+            _show(plan, args.output, "planned")
+            return RefusedError.exit_code if plan.blockers else 0
+
+
+class ApplyCommand:
+    """Carries out a plan from a file, unless the cluster has moved on."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("plan", metavar="PLAN", help="a file of `kymatui plan --out`")
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.engine.documents import from_json
+
+        try:
+            plan = from_json(Path(args.plan).read_bytes())
+        except OSError as error:
+            raise ConfigurationError(f"cannot read {args.plan}: {error.strerror or error}") from error
+        with opened(args) as place:
+            return carry_out(place, plan)
+
+
+class CheckCommand:
+    """Whether what is installed still is what its source says, field by field."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.main import add_cluster_options
+
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        add_source(parser)
+        add_fetching(parser)
+        add_cluster_options(parser, default=argparse.SUPPRESS)
+        parser.set_defaults(
+            direct=True,
+            force=False,
+            prune=True,
+            prune_definitions=False,
+            prune_namespaces=False,
+            policy="CreateAndDelete",
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.engine.checking import check, not_ready
+        from kymatui.engine.running import SystemClock
+
+        with opened(args) as place:
+            _pin_version(place, args)
+            report = check(intent_of(place, args.name), place.cluster, SystemClock())
+        rows = [
+            [drift.finding.value, str(drift.ref), field.path if field else drift.reason, _who(field)]
+            for drift in report.drifts
+            for field in (drift.fields or (None,))
+        ]
+        waiting = list(not_ready(report))
+        if args.output in ("json", "yaml"):
+            keys = ("finding", "object", "path", "manager")
+            found = [dict(zip(keys, row, strict=True)) for row in rows]
+            state = {"installed": report.installed, "consistent": report.consistent, "ready": report.ready}
+            say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
+        else:
+            draw = markdown if args.output == "md" else table
+            parts = [draw(("FINDING", "OBJECT", "PATH", "WRITTEN BY"), rows)] if rows else []
+            parts += [f"not ready: {words}" for words in waiting]
+            words = "is as it should be" if report.consistent else "is not as it should be"
+            say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
+        return 0 if report.ready else RefusedError.exit_code
+
+
+def _who(field: object) -> str:
+    return str(getattr(field, "manager", "") or "")
+
+
+def _pin_version(place: Place, args: argparse.Namespace) -> None:
+    """What is installed is compared with its own version, not with the newest."""
+    from kymatui.wiring.installing import find_installed
+
+    known = find_installed(place.cluster, args.name, "" if place.source.is_catalog else place.namespace)
+    if known is not None and not args.version and not args.file and not args.kustomize:
+        args.version = known.version
+
+
+INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)
+PLAN, APPLY, CHECK = PlanCommand(), ApplyCommand(), CheckCommand()
+
+
+def planned(place: Place, name: str, *, must_exist: bool = False) -> Plan:
+    """The plan of what a command line wants. A plan needs dry runs, so the gate must be open."""
+    from kymatui.domain.direct import is_downgrade
+    from kymatui.engine.planning import plan
+    from kymatui.engine.running import SystemClock
+    from kymatui.wiring.installing import find_installed
+
+    place.may_write()
+    intent = intent_of(place, name)
+    known = find_installed(place.cluster, name, intent.bundle.namespace)
+    if must_exist and known is None:
+        raise RefusedError(f"{name} is not installed by kymatui", hint=f"`kymatui install {name}` installs it")
+    if known is not None and is_downgrade(known.version, intent.bundle.version) and not place.args.allow_downgrade:
+        raise RefusedError(
+            f"{name} {known.version} is installed, and {intent.bundle.version} is lower",
+            hint="--allow-downgrade goes on all the same",
+        )
+    return plan(intent, place.cluster, SystemClock())
+
+
+def carry_out(place: Place, plan: Plan) -> int:
+    """Shows the plan, asks, and does it; the exit status."""
+    from kymatui.engine.applying import apply
+    from kymatui.engine.running import Limits, begin
+    from kymatui.wiring.engine import journal_path
+
+    args, form = place.args, place.args.output
+    if plan.changes_nothing:
+        return _show(plan, form, "unchanged")
+    if plan.blockers:
+        _show(plan, form, "refused")
+        said = "; ".join(f"{step.ref}: {step.reason}" for step in plan.blockers[:5])
+        raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint="nothing was changed")
+    if args.dry_run:
+        return _show(plan, form, "planned")
+    place.may_write()
+    if form == "table":
+        say(plan_text(plan, "table"), sys.stderr)
+    confirm(f"Install {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", args)
+    limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
+    journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
+    with cancellable() as cancel:
+        try:
+            with begin(place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits) as run:
+                outcome = apply(plan, run, wait=args.wait)
+        except KymatuiError:
+            if form != "table":
+                _show(plan, form, "unfinished")
+            raise
+    return _done(plan, outcome, form)
+
+
+def _done(plan: Plan, outcome: Outcome, form: str) -> int:
+    if form != "table":
+        return _show(plan, form, "done")
+    version = f" {plan.bundle.version}" if plan.bundle.version else ""
+    say(
+        f"{plan.bundle.name}{version}: {len(outcome.written)} written, {len(outcome.deleted)} deleted, "
+        f"{_same(plan)} same"
+    )
+    notes = plan.bundle.release.notes if plan.bundle.release is not None else ""
+    if notes:
+        say(f"\n{notes}")
+    return 0
+
+
+def _same(plan: Plan) -> int:
+    return sum(step.action.value == "same" for step in plan.steps)
+
+
+def _show(plan: Plan, form: str, outcome: str) -> int:
+    if form in ("json", "yaml"):
+        say(document(plan_json(plan, outcome), form))
+    elif outcome == "unchanged":
+        say(f"{plan.bundle.name}: everything is as it should be ({counts(plan.steps)})")
+    else:
+        say(plan_text(plan, form))
+    return 0

@@ -1,0 +1,219 @@
+"""The words that the commands of direct installation share, and the way from them to a cluster and a bundle."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.printing import say
+from kymatui.domain.texts import plain
+from kymatui.errors import ConfigurationError, ReadOnlyError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.engine.bundles import Bundle
+    from kymatui.engine.plans import Intent
+    from kymatui.engine.running import Progress
+    from kymatui.wiring.installing import Source
+    from kymatui.wiring.sessions import CatalogSession
+
+FORMATS = ("table", "json", "yaml", "md")
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """What is installed: by default the catalog's template of that name."""
+    group = parser.add_argument_group("source", "by default the template of that name in the catalog")
+    group.add_argument("--version", metavar="VERSION", default="", help="of template or chart (default: newest)")
+    group.add_argument("--file", metavar="PATH", default="", help="raw YAML: a file, a folder, or an https:// address")
+    group.add_argument("--chart", metavar="CHART", default="", help="a path, a URL, oci://…, or a name with --repo")
+    group.add_argument("--repo", metavar="URL", default="", help="the repository of the chart")
+    group.add_argument("--kustomize", metavar="PATH", default="", help="a folder with a kustomization")
+    group.add_argument("-f", "--values", action="append", default=[], metavar="FILE", help="values of the chart")
+    group.add_argument("--set", action="append", default=[], metavar="K=V", help="a value of the chart")
+    group.add_argument("--set-string", action="append", default=[], metavar="K=V", help="a value that stays a text")
+    group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="a value as JSON")
+
+
+def add_intent(parser: argparse.ArgumentParser) -> None:
+    """How it is installed."""
+    group = parser.add_argument_group("installation")
+    group.add_argument("--direct", action="store_true", help="also past a lifecycle-manager that offers the module")
+    group.add_argument("--force", action="store_true", help="take over fields that others own; the plan shows which")
+    group.add_argument("--no-prune", dest="prune", action="store_false", help="keep what an earlier version had")
+    group.add_argument("--prune-definitions", action="store_true", help="also delete CRDs that are no longer there")
+    group.add_argument("--prune-namespaces", action="store_true", help="also delete namespaces that are gone from it")
+    group.add_argument(
+        "--policy",
+        choices=("CreateAndDelete", "Ignore"),
+        default="CreateAndDelete",
+        help="of the default resource (default: CreateAndDelete, on the first installation only)",
+    )
+    group.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Asking, waiting, printing, and which cluster."""
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, and do nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    wait = parser.add_mutually_exclusive_group()
+    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is ready (default)")
+    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when everything is written")
+    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="for each wait (default: 300)")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    add_fetching(parser)
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def add_fetching(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--insecure-registry", action="append", default=[], metavar="HOST", help="a registry that may go without TLS"
+    )
+    parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
+
+
+@dataclass(slots=True)
+class Place:
+    """A cluster to work on, with its catalog as it is now."""
+
+    args: argparse.Namespace
+    session: CatalogSession
+    cluster: KubeCluster
+    namespace: str
+
+    @property
+    def source(self) -> Source:
+        from kymatui.wiring.installing import Source
+
+        args = self.args
+        return Source(
+            file=args.file,
+            chart=args.chart,
+            kustomization=args.kustomize,
+            repository=args.repo,
+            version=args.version,
+            value_files=tuple(args.values),
+            set=tuple(args.set),
+            set_string=tuple(args.set_string),
+            set_json=tuple(args.set_json),
+        )
+
+    def may_write(self) -> None:
+        """Raises ReadOnlyError where nothing may be written."""
+        if self.cluster.read_only:
+            raise ReadOnlyError(f"{self.cluster.name} is read-only", hint="nothing was changed")
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[Place]:
+    """The cluster of a command line, listed. Plans are dry runs of writes, which a read-only cluster refuses."""
+    from kymatui.cli.connecting import connected, wanted
+    from kymatui.wiring.engine import cluster_of
+
+    if getattr(args, "timeout", 1.0) <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+    options, settings = wanted(args)
+    session = connected(options, settings)
+    try:
+        session.start(lambda: None)
+        session.wait_complete(30.0)
+        yield Place(args, session, cluster_of(session.client), options.namespace)
+    finally:
+        session.close()
+
+
+def intent_of(place: Place, name: str) -> Intent:
+    """What a command line wants installed. Raises RefusedError where something speaks against it."""
+    from kymatui.engine.plans import Intent, Policy
+
+    bundle, associated = _bundle(place, name)
+    args = place.args
+    return Intent(
+        bundle,
+        force=args.force,
+        prune=args.prune,
+        prune_definitions=args.prune_definitions,
+        prune_namespaces=args.prune_namespaces,
+        policy=Policy(args.policy),
+        associated=associated,
+    )
+
+
+def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
+    from kymatui.domain.catalog import catalog
+    from kymatui.domain.direct import choose, refusals
+    from kymatui.domain.observing import observe
+    from kymatui.wiring.installing import bundle_of, catalog_bundle
+    from kymatui.wiring.operating import FetchOptions, fetcher
+
+    args, source = place.args, place.source
+    snapshot = place.session.snapshot()
+    seen = catalog(snapshot, time.time())
+    against = list(refusals(seen, seen.row(name), direct=args.direct))
+    if against:
+        raise RefusedError("; ".join(against), hint="nothing was changed")
+    blobs = fetcher(FetchOptions(tuple(args.insecure_registry), args.registry_ca))
+    if not source.is_catalog:
+        return bundle_of(name, place.namespace or "default", source, blobs, place.cluster), ()
+    if source.value_files or source.set or source.set_string or source.set_json or source.repository:
+        raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
+    choice = choose(observe(snapshot).shelf, name, source.version, place.namespace)
+    if isinstance(choice, str):
+        raise ConfigurationError(choice)
+    return catalog_bundle(choice, blobs), choice.template.associated
+
+
+def confirm(question: str, args: argparse.Namespace) -> None:
+    """Asks, unless it was said beforehand; RefusedError for anything but a yes."""
+    if args.yes:
+        return
+    if not sys.stdin.isatty():
+        raise RefusedError("nobody can be asked here, and nothing was changed", hint="--yes goes on without asking")
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise RefusedError("not confirmed; nothing was changed")
+
+
+@contextmanager
+def cancellable() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, so that a run ends between two requests and says what stays behind; twice ends it at once."""
+    cancel = threading.Event()
+
+    def stop(number: int, frame: object) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt
+        say("kymatui: stopping; once more to stop at once", sys.stderr)
+        cancel.set()
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, stop) if main else None
+    try:
+        yield cancel
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+class Teller:
+    """Says on standard error what happens, each thing once in a row."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._lock = threading.Lock()
+
+    def __call__(self, progress: Progress) -> None:
+        count = f"[{progress.done}/{progress.total}] " if progress.total else ""
+        about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
+        line = f"  {count}{plain(progress.words)}{about}"
+        with self._lock:
+            if line != self._last:
+                say(line, sys.stderr)
+                self._last = line

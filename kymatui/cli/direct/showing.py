@@ -1,0 +1,138 @@
+"""Plans, removals and reports in words and as documents; values of Secrets are never in them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.printing import markdown, table
+from kymatui.domain.texts import plain
+
+if TYPE_CHECKING:
+    from kymatui.engine.grants import Grant
+    from kymatui.engine.plans import Plan, Step
+    from kymatui.engine.removals import Removal
+
+_MOST_FIELDS = 12
+
+
+def plan_text(plan: Plan, form: str) -> str:
+    """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
+    draw = markdown if form == "md" else table
+    rows = [row for step in plan.steps if step.action.value != "same" for row in _rows(step)]
+    parts = [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+    parts += ["\n".join(plain(line) for line in grant_lines(grant)) for grant in plan.grants]
+    parts += [f"missing right: {right}" for right in plan.missing]
+    parts += [f"note: {plain(note)}" for note in plan.notes]
+    return "\n\n".join([*parts, counts(plan.steps)])
+
+
+def counts(steps: Iterable[Step]) -> str:
+    """How many objects each thing happens to, in one line."""
+    found = Counter(step.action.value for step in steps)
+    return ", ".join(f"{number} {action}" for action, number in found.items()) or "nothing"
+
+
+def _rows(step: Step) -> list[list[str]]:
+    said = [step.reason] if step.reason else []
+    said += ["checked only when its definition or namespace is there"] if step.unchecked and not step.reason else []
+    said += ["was there before"] if step.adopted else []
+    said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
+    if step.action.value != "create":
+        said += [f"{change.path}: {_value(change.before)} → {_value(change.after)}" for change in step.changes]
+    more = len(said) - _MOST_FIELDS
+    said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
+    first, rest = (said[0] if said else ""), said[1:]
+    return [[step.action.value, str(step.ref), first], *[["", "", line] for line in rest]]
+
+
+def _value(value: object) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def grant_lines(grant: Grant) -> list[str]:
+    """What a role lets whom do: a line for the role, one for each of its rules, and what is alarming in them."""
+    where = f"in {grant.namespace}" if grant.namespace else "in the whole cluster"
+    lines = [f"{grant.role} lets {', '.join(grant.subjects) or 'nobody yet'} {where}:"]
+    for rule in grant.rules:
+        groups = rule.get("apiGroups") or [""]
+        things = [f"{name}.{group}" if group else name for group in groups for name in rule.get("resources") or ()]
+        things += list(rule.get("nonResourceURLs") or ())
+        lines.append(f"  {', '.join(rule.get('verbs') or ())}: {', '.join(things)}")
+    return [*lines, *(f"  ! {warning}" for warning in grant.warnings)]
+
+
+def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
+    """`{"cluster", "name", "version", "steps": […], "outcome"}`."""
+    return {
+        "cluster": plan.cluster,
+        "name": plan.bundle.name,
+        "namespace": plan.bundle.namespace,
+        "version": plan.bundle.version or None,
+        "origin": plan.bundle.origin.address,
+        "digest": plan.bundle.origin.digest or None,
+        "steps": [_step_json(step) for step in plan.steps],
+        "grants": [
+            {
+                "role": grant.role,
+                "subjects": list(grant.subjects),
+                "namespace": grant.namespace or None,
+                "rules": [dict(rule) for rule in grant.rules],
+                "warnings": list(grant.warnings),
+            }
+            for grant in plan.grants
+        ],
+        "missing": [str(right) for right in plan.missing],
+        "notes": list(plan.notes),
+        "outcome": outcome,
+    }
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {
+        "action": step.action.value,
+        **_ref_json(step),
+        "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in step.changes],
+        "conflicts": [{"path": one.path, "manager": one.manager} for one in step.conflicts],
+        "reason": step.reason or None,
+    }
+
+
+def _ref_json(step: Step) -> dict[str, str]:
+    ref = step.ref
+    return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}
+
+
+def removal_text(found: Removal, form: str) -> str:
+    """What is left of what the module manages, and what goes, in the order in which it goes."""
+    draw = markdown if form == "md" else table
+    parts = []
+    instances = found.remaining.instances
+    if instances:
+        rows = [[str(one.ref), "the module" if one.ours else "users", one.held.strip()] for one in instances]
+        parts.append(draw(("STILL THERE", "MADE BY", "HELD BY"), rows))
+    parts += [f"unknown: {kind} may not be listed: {reason}" for kind, reason in found.remaining.unknown]
+    rows = [[step.action.value, str(step.ref), step.reason] for step in found.steps]
+    parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+    return "\n\n".join([*parts, counts(found.steps)])
+
+
+def removal_json(found: Removal, outcome: str, kept: Sequence[Step] = ()) -> dict[str, Any]:
+    """`{"cluster", "name", "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
+    return {
+        "cluster": found.cluster,
+        "name": found.inventory.name,
+        "namespace": found.inventory.namespace,
+        "version": found.inventory.version or None,
+        "remaining": [
+            {"object": str(one.ref), "byTheModule": one.ours, "finalizers": list(one.finalizers)}
+            for one in found.remaining.instances
+        ],
+        "unknown": [{"kind": kind, "reason": reason} for kind, reason in found.remaining.unknown],
+        "steps": [_step_json(step) for step in found.steps],
+        "kept": [_step_json(step) for step in kept],
+        "outcome": outcome,
+    }

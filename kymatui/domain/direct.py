@@ -1,0 +1,67 @@
+"""Direct installation: which template, and whether installing past the Kyma is right at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kymatui.domain.offering import NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
+from kymatui.domain.rows import Catalog, Origin, Row
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.templates import Template
+from kymatui.domain.versions import order, same
+
+RAW_MANIFEST = "rawManifest"
+DEFAULT_NAMESPACE = "kyma-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A template that can be installed directly: where its manifest is, and in which namespace it lives."""
+
+    template: Template
+    address: str
+    namespace: str
+
+
+def choose(shelf: Shelf, module: str, version: str = "", namespace: str = "") -> Choice | str:
+    """The template of a version, or of the newest stable one; a sentence where there is none that can be installed.
+
+    `namespace` is that of the template, where several have the same version.
+    """
+    found = find_offer(shelf, module, version, namespace)
+    match found:
+        case NoSuchModule(_, alike):
+            near = f"; did you mean {', '.join(alike[:3])}?" if alike else ""
+            return f"no catalog offers a module {module}{near}"
+        case NoSuchVersion(_, wanted, offered):
+            return f"{module} is not offered in {wanted}, only in {', '.join(offered[:8])}"
+        case SeveralOffers(_, wanted, places):
+            return f"{module} {wanted} is offered in several places: {', '.join(places)}; say in which namespace"
+        case Template():
+            address = next((link.address for link in found.links if link.name == RAW_MANIFEST), "")
+            if not address:
+                return f"{found.ref} names no {RAW_MANIFEST}: only lifecycle-manager can install it"
+            manager = found.manager.namespace if found.manager is not None else ""
+            return Choice(found, address, manager or DEFAULT_NAMESPACE)
+
+
+def refusals(seen: Catalog, row: Row | None, *, direct: bool) -> Iterator[str]:
+    """What speaks against installing a module directly; `direct` says that a person wants to all the same.
+
+    A module that lifecycle-manager manages is never installed directly: both would write the same objects.
+    """
+    if row is None:
+        return
+    if row.managed or row.mandatory:
+        yield f"{row.name} is managed by lifecycle-manager, which would undo what is installed here; edit the Kyma"
+    elif seen.kyma is not None and row.origin is Origin.KYMA and not direct:
+        yield (
+            f"lifecycle-manager is in charge of this cluster and offers {row.name}: enable it in the Kyma "
+            "(or insist with --direct; nobody updates it then)"
+        )
+
+
+def is_downgrade(installed: str, wanted: str) -> bool:
+    """Whether a lower version would be installed over a higher one."""
+    return bool(installed and wanted) and not same(installed, wanted) and order(wanted) < order(installed)

@@ -1,0 +1,122 @@
+"""Direct installations for front ends: from what a person names to a bundle, and to what is installed already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ConfigurationError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.direct import Choice
+    from kymatui.engine.bundles import Bundle
+    from kymatui.engine.inventories import Inventory
+    from kymatui.engine.ports import Blobs, Cluster
+
+_CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+_SECRET = GroupVersionKind("", "v1", "Secret")
+_OWN = "app.kubernetes.io/managed-by=kymatui"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is installed, where that is not a template of the catalog: at most one of file, chart and kustomization."""
+
+    file: str = ""
+    chart: str = ""
+    kustomization: str = ""
+    repository: str = ""
+    version: str = ""
+    value_files: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    set_string: tuple[str, ...] = ()
+    set_json: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def is_catalog(self) -> bool:
+        """Whether the catalog says what is installed."""
+        return not (self.file or self.chart or self.kustomization)
+
+
+def bundle_of(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster) -> Bundle:
+    """What a named source consists of. Raises ConfigurationError, RegistryError and HelmError."""
+    given = [word for word in (source.file, source.chart, source.kustomization) if word]
+    if len(given) != 1:
+        raise ConfigurationError("name one source: a file, a chart or a kustomization")
+    if source.chart:
+        return _chart(name, namespace, source, blobs, cluster)
+    if source.kustomization:
+        from kymatui.engine.sources.kustomize.building import from_path
+
+        return from_path(source.kustomization, name=name, namespace=namespace)
+    from kymatui.engine.sources import raw
+
+    if "://" in source.file:
+        return raw.from_url(source.file, blobs, name=name, namespace=namespace)
+    return raw.from_path(source.file, name=name, namespace=namespace, recursive=True)
+
+
+def _chart(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster) -> Bundle:
+    from kymatui.engine.sources import charts
+    from kymatui.wiring.operating import target_of
+
+    loaded = charts.located(source.chart, blobs, repository=source.repository, version=source.version)
+    values = charts.Values(
+        files=source.value_files, set=source.set, set_string=source.set_string, set_json=source.set_json
+    )
+    known = find_installed(cluster, name, namespace)
+    target = target_of(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
+    return charts.chart_bundle(loaded, name=name, namespace=namespace, values=values, target=target)
+
+
+def catalog_bundle(choice: Choice, blobs: Blobs) -> Bundle:
+    """What a template of the catalog consists of: its raw manifest, and its default resource."""
+    from dataclasses import replace
+
+    from kymatui.domain.manifests import default_resource, default_resource_body
+    from kymatui.engine.sources import raw
+
+    template = choice.template
+    made = raw.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
+    resource: dict[str, Any] | None = None
+    if template.data:
+        resource = default_resource_body(template.data, default_resource(template.data, template.module))
+    origin = replace(made.origin, version=template.version)
+    return replace(made, version=template.version, resource=resource, origin=origin)
+
+
+def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
+    """What is installed under a name, wherever it is if no namespace is said; RefusedError for several places."""
+    from kymatui.engine.planning import installed
+    from kymatui.engine.running import SystemClock
+
+    places = [namespace] if namespace else sorted(set(_places(cluster, name)))
+    found = [one for place in places if (one := installed(cluster, SystemClock(), name, place)) is not None]
+    if len(found) > 1:
+        said = ", ".join(one.namespace for one in found)
+        raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="say which with -n")
+    return found[0] if found else None
+
+
+def _places(cluster: Cluster, name: str) -> Iterator[str]:
+    """The namespaces with an inventory, or a Helm release, of that name."""
+    from kymatui.engine.holders import inventory_name
+
+    for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
+        if raw["metadata"]["name"] == inventory_name(name):
+            yield str(raw["metadata"]["namespace"])
+    for raw in cluster.list(_SECRET, labels=f"owner=helm,name={name}"):
+        yield str(raw["metadata"]["namespace"])
+
+
+def backup_path(context: str, name: str, moment: str) -> Path:
+    """Where what is deleted is kept, below the user's state folder."""
+    import re
+
+    import platformdirs
+
+    folder = re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
+    return Path(platformdirs.user_state_dir("kymatui")) / "backups" / folder / f"{name}-{moment}.yaml"

@@ -1,0 +1,237 @@
+"""Direct installation without a terminal, on the sample world: install, upgrade, check, plan, delete, restore."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
+from kymatui.sandbox.process import start_sandbox
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.options import SessionOptions
+
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
+SPACE = "backup-operator"
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with start_sandbox(clusters=("kcp",), settled=True) as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return open_cluster(SessionOptions(str(kubeconfig)))
+
+
+@pytest.fixture
+def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(words)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def backup_operator(run: Any) -> Iterator[None]:
+    """Installed directly, and taken away again."""
+    assert run("install", "backup-operator", "--yes")[0] == 0
+    yield
+    run("delete", "backup-operator", "--yes", "--cascade", "--no-backup")
+
+
+def actions(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for step in json.loads(text)["steps"]:
+        found[step["action"]] = found.get(step["action"], 0) + 1
+    return found
+
+
+def module(run: Any, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("module", name, "-o", "json")[1])
+    return found
+
+
+def test_44_a_community_module_is_installed_and_again_changes_nothing(run: Any) -> None:
+    status, out, err = run("install", "backup-operator", "--yes")
+    assert (status, out) == (0, "backup-operator 0.4.0: 9 written, 0 deleted, 0 same\n")
+    assert "create   CustomResourceDefinition backups.backup.sandbox.local" in err
+    assert "ClusterRole backup-operator-manager-role lets ServiceAccount" in err
+    found = module(run, "backup-operator")
+    assert (found["installed"], found["state"]) == ("0.4.0", "Ready")
+    status, out, _ = run("install", "backup-operator", "--yes")
+    assert (status, out) == (0, "backup-operator: everything is as it should be (8 same)\n")
+    status, out, _ = run("delete", "backup-operator", "--yes", "--no-backup")
+    assert (status, out) == (0, "backup-operator: 9 deleted\n")
+    assert module(run, "backup-operator")["state"] == "NotInstalled"
+
+
+def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> None:
+    status, out, _ = run("install", "backup-operator", "--dry-run", "-o", "json")
+    assert (status, actions(out)) == (0, {"create": 9})
+    assert cluster.kind(BACKUP) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["install", "keda", "--yes"], "keda is managed by lifecycle-manager"),
+        (["install", "warden", "--yes"], "warden is managed by lifecycle-manager"),
+        (["install", "compass-manager", "--yes"], "enable it in the Kyma (or insist with --direct"),
+        (["delete", "keda", "--yes"], "keda is managed by lifecycle-manager, which would install it again"),
+        (["delete", "docker-registry", "--yes"], "docker-registry is not installed by kymatui"),
+        (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed by kymatui"),
+        (["install", "backup-operator"], "nobody can be asked here"),
+    ],
+)
+def test_43_what_speaks_against_it_is_said_and_nothing_is_written(words: list[str], said: str, run: Any) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["install", "nonsense", "--yes"], "no catalog offers a module nonsense"),
+        (["install", "backup-operator", "--version", "9.9.9", "--yes"], "is not offered in 9.9.9, only in 0.4.0"),
+        (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], "/nowhere.yaml"),
+        (["apply", "/nowhere.json"], "cannot read /nowhere.json"),
+    ],
+)
+def test_61_what_is_not_there_is_named(words: list[str], said: str, run: Any) -> None:
+    status, _, err = run(*words)
+    assert status == 1
+    assert said in err
+
+
+def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any, cluster: KubeCluster) -> None:
+    assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
+    proxy = GroupVersionKind("registry-proxy.kyma-project.io", "v1alpha1", "RegistryProxy")
+    cluster.forget_kinds()
+    ref = ObjectRef(proxy, "registry-proxy", "default")
+    cluster.patch(ref, {"metadata": {"labels": {"mine": "yes"}}}, PatchKind.MERGE, manager="somebody")
+    status, out, _ = run("upgrade", "registry-proxy", "--yes")
+    assert (status, out.split(":")[0]) == (0, "registry-proxy 0.15.0")
+    live = cluster.get(ref)
+    assert live is not None
+    assert live["metadata"]["labels"]["mine"] == "yes"
+    assert module(run, "registry-proxy")["installed"] == "0.15.0"
+    status, _, err = run("upgrade", "registry-proxy", "--version", "0.14.0", "--yes")
+    assert status == 2
+    assert "registry-proxy 0.15.0 is installed, and 0.14.0 is lower" in err
+    assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
+
+
+@pytest.mark.usefixtures("backup_operator")
+def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluster: KubeCluster) -> None:
+    assert run("check", "backup-operator")[:2] == (0, "backup-operator is as it should be\n")
+    ref = ObjectRef(DEPLOYMENT, SPACE, "backup-operator-manager")
+    cluster.patch(ref, {"spec": {"replicas": 2}}, PatchKind.MERGE, manager="kubectl-scale")
+    status, out, _ = run("check", "backup-operator", "-o", "json")
+    (drift,) = json.loads(out)["drift"]
+    assert status == 2
+    assert (drift["object"], drift["path"], drift["manager"]) == (str(ref), "spec.replicas", "kubectl-scale")
+    status, out, _ = run("install", "backup-operator", "--yes", "-o", "json")
+    assert (status, actions(out)["conflict"]) == (2, 1)
+    assert run("install", "backup-operator", "--yes", "--force")[0] == 0
+    assert run("check", "backup-operator")[0] == 0
+
+
+@pytest.mark.usefixtures("backup_operator")
+def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_too(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    theirs = {
+        "apiVersion": BACKUP.api_version,
+        "kind": "Backup",
+        "metadata": {"name": "theirs", "namespace": "default"},
+    }
+    cluster.forget_kinds()
+    cluster.apply(theirs, manager="user")
+    status, out, err = run("delete", "backup-operator", "--yes")
+    assert status == 2
+    assert "Backup default/theirs" in out
+    assert "still manages 1 objects that users made" in err
+    kept = tmp_path / "kept.yaml"
+    status, out, _ = run("delete", "backup-operator", "--yes", "--cascade", "--backup", str(kept))
+    assert (status, out) == (0, "backup-operator: 10 deleted\n")
+    names = {(body["kind"], body["metadata"]["name"]) for body in yaml.safe_load_all(kept.read_text())}
+    assert {("Backup", "theirs"), ("Deployment", "backup-operator-manager")} <= names
+    assert kept.stat().st_mode & 0o077 == 0
+    status, out, _ = run("restore", str(kept), "--yes")
+    assert (status, out) == (0, "10 created, 0 were there already\n")
+    cluster.forget_kinds()
+    assert cluster.get(ObjectRef(BACKUP, "default", "theirs")) is not None
+    cluster.delete(ObjectRef(BACKUP, "default", "theirs"))
+    cluster.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", SPACE))
+
+
+def test_a_plan_is_kept_carried_out_later_and_refused_when_the_cluster_has_moved_on(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    source, kept = tmp_path / "module.yaml", tmp_path / "plan.json"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "planned"}, "data": {"a": "1"}}
+    source.write_text(yaml.safe_dump(body))
+    words = ["plan", "mine", "--file", str(source), "-n", "plans", "--out", str(kept)]
+    assert run(*words)[0] == 0
+    assert kept.stat().st_mode & 0o077 == 0
+    assert run("apply", str(kept), "--yes")[0] == 0
+    ref = ObjectRef(CONFIG_MAP, "plans", "planned")
+    assert (cluster.get(ref) or {})["data"] == {"a": "1"}
+    source.write_text(yaml.safe_dump({**body, "data": {"a": "2"}}))
+    assert run(*words)[0] == 0
+    cluster.patch(ref, {"data": {"b": "3"}}, PatchKind.MERGE, manager="somebody")
+    kept_plan = json.loads(kept.read_text())
+    kept_plan["plan"]["made_at"] -= 3600
+    kept.write_text(json.dumps(kept_plan))
+    status, _, err = run("apply", str(kept), "--yes")
+    assert status != 0
+    assert "planned" in err
+    assert (cluster.get(ref) or {})["data"] == {"a": "1", "b": "3"}
+
+
+def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:
+    chart = tmp_path / "web"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.2.3\n")
+    (chart / "values.yaml").write_text("greeting: hello\n")
+    template = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {g: {{ .Values.greeting }}}\n"
+    )
+    (chart / "templates" / "cm.yaml").write_text(template)
+    (chart / "templates" / "NOTES.txt").write_text("{{ .Values.greeting }} from {{ .Release.Namespace }}")
+    words = ["--chart", str(chart), "-n", "webs", "--yes"]
+    status, out, _ = run("install", "shop", *words, "--set", "greeting=bonjour")
+    assert status == 0
+    assert out.endswith("bonjour from webs\n")
+    assert (cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) or {})["data"] == {"g": "bonjour"}
+    labels = "owner=helm,name=shop,status=deployed"
+    assert len(cluster.list(GroupVersionKind("", "v1", "Secret"), "webs", labels=labels)) == 1
+    assert run("delete", "shop", "-n", "webs", "--yes", "--no-backup")[0] == 0
+    assert cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) is None
+
+
+def test_read_only_writes_nothing_and_plans_nothing(run: Any) -> None:
+    for words in (["install", "backup-operator", "--yes"], ["plan", "backup-operator"], ["delete", "mine", "--yes"]):
+        status, _, err = run("--read-only", *words)
+        assert status in (2, 4), words
+        assert "read-only" in err or "is not installed" in err
