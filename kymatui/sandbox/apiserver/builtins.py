@@ -31,6 +31,7 @@ _TABLE = """
     core|v1|secrets|Secret|N||||
     core|v1|serviceaccounts|ServiceAccount|N|sa|||token:TokenRequest:authentication.k8s.io/v1:create
     core|v1|services|Service|N|svc|all||status
+    apiregistration.k8s.io|v1|apiservices|APIService|C||api-extensions||status
     apps|v1|controllerrevisions|ControllerRevision|N||||
     apps|v1|daemonsets|DaemonSet|N|ds|all||status
     apps|v1|deployments|Deployment|N|deploy|all||scale:Scale:autoscaling/v1:get,patch,update status
@@ -86,6 +87,7 @@ _CREATED_BY_UPDATE = frozenset(
 )
 _NEEDS_VERSION = frozenset(
     (
+        "apiservices.apiregistration.k8s.io",
         "leases.coordination.k8s.io",
         "poddisruptionbudgets.policy",
         "customresourcedefinitions.apiextensions.k8s.io",

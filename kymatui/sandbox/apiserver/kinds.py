@@ -8,6 +8,8 @@ from typing import Any
 
 from kymatui.sandbox.apiserver.resources import Cause, DecodingError, Object
 from kymatui.sandbox.apiserver.strategies import (
+    DAEMON_SETS,
+    TEMPLATE_GENERATION,
     prepare_create,
     prepare_custom_update,
     prepare_update,
@@ -78,6 +80,8 @@ class BuiltinSemantics:
             _take_texts(decoded)
         elif self._resource == "pods":
             _list_addresses(decoded)
+        elif self._resource == DAEMON_SETS:
+            decoded["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "0")
         return decoded, problems
 
     def prepare_create(self, obj: Object) -> None:

@@ -14,6 +14,9 @@ from kymatui.sandbox.apiserver.resources import Object
 from kymatui.sandbox.apply.fieldsets import EMPTY, FieldSet
 from kymatui.sandbox.clock import timestamp
 
+DAEMON_SETS = "daemonsets.apps"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""The annotation in which a DaemonSet still counts the changes of its template."""
 _SPEC = ("spec",)
 COUNTED: Mapping[str, tuple[str, ...]] = {
     "pods": _SPEC,
@@ -54,6 +57,8 @@ def prepare_create(resource: str, obj: Object, *, has_status: bool, empty_status
         obj["status"] = _first_status(resource, obj, empty_status, now)
     if resource == "jobs.batch" and not (obj.get("spec") or {}).get("manualSelector"):
         _select_by_uid(obj)
+    if resource == DAEMON_SETS:
+        metadata["annotations"][TEMPLATE_GENERATION] = "1"
     if resource == "namespaces":
         finalizers: list[str] = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
@@ -97,6 +102,10 @@ def prepare_update(resource: str, new: Object, old: Object, subresource: str, *,
     if has_status:
         put_back(new, old, "status")
     count_generation(new, old, COUNTED.get(resource))
+    if resource == DAEMON_SETS:
+        known = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or 0)
+        changed = new["spec"].get("template") != old["spec"].get("template")
+        new["metadata"]["annotations"][TEMPLATE_GENERATION] = str(known + changed)
 
 
 def _keep_all_but_status(resource: str, new: Object, old: Object) -> None:

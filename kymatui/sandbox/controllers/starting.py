@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kymatui.sandbox.apiserver.local import LocalClient
+from kymatui.sandbox.controllers.apiservices import ApiServices
 from kymatui.sandbox.controllers.autoscaling import Autoscalers
 from kymatui.sandbox.controllers.budgets import DisruptionBudgets
 from kymatui.sandbox.controllers.collecting import GarbageCollector, KindIsServed, every_kind_is_served
@@ -91,3 +92,4 @@ class Controllers:
         yield DisruptionBudgets(context)
         yield Autoscalers(context)
         yield AggregatedRoles(context)
+        yield ApiServices(context)

@@ -165,6 +165,7 @@ PLAIN_TIMES = fields(
 
 PLAIN_STRUCTS = fields(
     """
+    APIService: spec status
     Binding: target
     ClusterRoleBinding: roleRef
     Container: resources
@@ -304,7 +305,6 @@ SHOWN = frozenset(
         "ControllerRevision.revision",
         "Event.reportingComponent",
         "Event.reportingInstance",
-        "HorizontalPodAutoscalerStatus.currentReplicas",
         "PodDisruptionBudgetStatus.currentHealthy",
         "PodDisruptionBudgetStatus.desiredHealthy",
         "PodDisruptionBudgetStatus.disruptionsAllowed",

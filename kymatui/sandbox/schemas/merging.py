@@ -39,7 +39,7 @@ UNPATCHED_LIST_MAPS = named(
 
 SETS = named(
     """
-    replace: ContainerRestartRuleOnExitCodes.values Endpoint.addresses
+    replace: CSIDriverSpec.volumeLifecycleModes ContainerRestartRuleOnExitCodes.values Endpoint.addresses
         NodeAllocatableResourceClaimStatus.containers PodFailurePolicyOnExitCodesRequirement.values
         UncountedTerminatedPods.failed UncountedTerminatedPods.succeeded
     merge: NodeSpec.podCIDRs ObjectMeta.finalizers

@@ -8,7 +8,7 @@ from kymatui.sandbox.apiserver.continuing import INCONSISTENT, Position, decode_
 from kymatui.sandbox.apiserver.exchange import Request, parse_query
 from kymatui.sandbox.apiserver.negotiation import clauses, negotiate
 from kymatui.sandbox.apiserver.options import agent_name, list_options, write_options
-from kymatui.sandbox.apiserver.routing import request_info
+from kymatui.sandbox.apiserver.routing import request_info, without_watch_prefix
 from kymatui.sandbox.apiserver.statuses import StatusError
 
 
@@ -24,6 +24,7 @@ def request(method: str, url: str, **headers: str) -> Request:
         ("GET", "/api/v1/pods?watch=true", "watch", "pods", "", "", ""),
         ("GET", "/api/v1/pods?watch=0", "list", "pods", "", "", ""),
         ("GET", "/api/v1/watch/pods", "watch", "pods", "", "", ""),
+        ("GET", "/apis/apps/v1/watch/namespaces/n/deployments/d", "watch", "deployments.apps", "n", "d", ""),
         ("GET", "/api/v1/namespaces", "list", "namespaces", "", "", ""),
         ("GET", "/api/v1/namespaces/x", "get", "namespaces", "x", "x", ""),
         ("PUT", "/api/v1/namespaces/x/finalize", "update", "namespaces", "x", "x", "finalize"),
@@ -40,7 +41,7 @@ def request(method: str, url: str, **headers: str) -> Request:
 def test_what_a_url_asks_for(
     method: str, url: str, verb: str, resource: str, namespace: str, name: str, subresource: str
 ) -> None:
-    info = request_info(request(method, url))
+    info = request_info(without_watch_prefix(request(method, url)))
     found = (info.verb, info.full_resource, info.namespace, info.name, info.subresource)
     assert found == (verb, resource, namespace, name, subresource)
 

@@ -8,6 +8,7 @@ import json
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
 from kymatui.sandbox.schemas.kinds.metadata import immutable, not_negative, one_of, validate_selector
 from kymatui.sandbox.schemas.kinds.names import (
+    dns_old_label,
     dns_subdomain,
     ip_address,
     port_number,
@@ -280,6 +281,28 @@ def _is_cidr(text: str) -> bool:
     except ValueError:
         return False
     return "/" in text
+
+
+def validate_api_service(obj: Object) -> Errors:
+    spec: Object = obj["spec"]
+    group, version = spec.get("group") or "", spec.get("version") or ""
+    name, wanted = obj["metadata"].get("name") or "", f"{version}.{group}"
+    errors: Errors = []
+    if name != wanted:
+        errors.append(wrong("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{wanted}"'))
+    if group:
+        errors += [wrong("spec.group", group, problem) for problem in dns_subdomain(group)]
+    elif version != "v1":
+        errors.append(required("spec.group", "only v1 may have an empty group and it better be legacy kube"))
+    errors += [wrong("spec.version", version, problem) for problem in dns_old_label(version)]
+    for field, most in (("groupPriorityMinimum", 20_000), ("versionPriority", 1_000)):
+        value = spec.get(field) or 0
+        if not 0 < value <= most:
+            errors.append(wrong(f"spec.{field}", value, f"must be positive and less than {most}"))
+    service = spec.get("service")
+    if service is not None:
+        errors += [required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)]
+    return errors
 
 
 def validate_endpoints(obj: Object) -> Errors:

@@ -120,9 +120,10 @@ def _stateful_set(obj: Object) -> None:
     spec: Object = obj["spec"]
     _fill(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)
     strategy: Object = spec["updateStrategy"]
-    _fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
+    if not strategy.get("type"):
         _fill(strategy, rollingUpdate={})
+    _fill(strategy, type="RollingUpdate")
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
         _fill(strategy["rollingUpdate"], partition=0)
     _fill(spec, persistentVolumeClaimRetentionPolicy={})
     _fill(spec["persistentVolumeClaimRetentionPolicy"], whenDeleted="Retain", whenScaled="Retain")
@@ -141,6 +142,13 @@ def _daemon_set(obj: Object) -> None:
         _fill(strategy, rollingUpdate={})
         _fill(strategy["rollingUpdate"], maxUnavailable=1, maxSurge=0)
     default_template(spec["template"])
+
+
+def _csi_driver(obj: Object) -> None:
+    spec: Object = obj["spec"]
+    _fill(spec, attachRequired=True, podInfoOnMount=False, storageCapacity=False)
+    _fill(spec, fsGroupPolicy="ReadWriteOnceWithFSType", requiresRepublish=False, seLinuxMount=False)
+    _fill(spec, volumeLifecycleModes=["Persistent"])
 
 
 def _job(obj: Object) -> None:
@@ -249,6 +257,12 @@ def _definition(obj: Object) -> None:
     _service_port(webhook.get("clientConfig"))
 
 
+def _api_service(obj: Object) -> None:
+    service = obj["spec"].get("service")
+    if service is not None:
+        _fill(service, port=443)
+
+
 def _endpoint_slice(obj: Object) -> None:
     for port in obj.get("ports") or ():
         _fill(port, name="", protocol="TCP")
@@ -277,8 +291,10 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
     ("scheduling.k8s.io", "PriorityClass"): _priority_class,
     ("storage.k8s.io", "StorageClass"): _storage_class,
+    ("storage.k8s.io", "CSIDriver"): _csi_driver,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _webhooks,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _webhooks,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
+    ("apiregistration.k8s.io", "APIService"): _api_service,
     ("discovery.k8s.io", "EndpointSlice"): _endpoint_slice,
 }

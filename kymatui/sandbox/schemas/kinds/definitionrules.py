@@ -53,7 +53,7 @@ def validate_definition_spec(obj: Object) -> Errors:
         for index, version in enumerate(versions)
         if not (version.get("schema") or {}).get("openAPIV3Schema") and not _has_document(version)
     ]
-    errors += _versions(versions, shared)
+    errors += _versions(spec.get("versions"), shared)
     errors += _names(names)
     if versions:
         errors += _shared_parts(versions, shared)
@@ -131,8 +131,9 @@ def _approval(metadata: Object, group: str) -> Errors:
 # -- versions
 
 
-def _versions(versions: list[Object], shared: frozenset[str]) -> Errors:
+def _versions(given: list[Object] | None, shared: frozenset[str]) -> Errors:
     errors: Errors = []
+    versions = given or []
     for index, version in enumerate(versions):
         errors += _version(version, f"spec.versions[{index}]", shared)
     names = [version.get("name") or "" for version in versions]
@@ -140,7 +141,7 @@ def _versions(versions: list[Object], shared: frozenset[str]) -> Errors:
         errors.append(_versions_error(versions, shared, "must contain unique version names"))
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
-        errors.append(_versions_error(versions, shared, text))
+        errors.append(_versions_error(given, shared, text))
     if names and names[0]:
         errors += [wrong("spec.version", names[0], problem) for problem in dns_old_label(names[0])]
     return errors
@@ -176,8 +177,10 @@ def _deprecation(version: Object, at: str) -> Errors:
     return errors
 
 
-def _versions_error(versions: list[Object], shared: frozenset[str], text: str) -> FieldError:
+def _versions_error(versions: list[Object] | None, shared: frozenset[str], text: str) -> FieldError:
     """The server shows its internal structs."""
+    if versions is None:
+        return wrong("spec.versions", None, text)
     shown = [
         {
             "Name": version.get("name") or "",

@@ -6,24 +6,15 @@ wrong, schema.ValidateStructural and defaulting.ValidateDefaults.
 
 from __future__ import annotations
 
-import copy
-import json
-import re
-from collections.abc import Iterator
-from typing import Any
-
-from kymatui.sandbox.cel.rules import expression_problem
-from kymatui.sandbox.schemas.constraints import pattern, validate_schema
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
-from kymatui.sandbox.schemas.nodes import Object, Schema
-from kymatui.sandbox.schemas.pruning import prune
-from kymatui.sandbox.schemas.structural import value_schema
+from kymatui.sandbox.schemas.kinds.definitionexpressions import rule_problems
+from kymatui.sandbox.schemas.kinds.definitionstructures import default_problems, structure_problems
+from kymatui.sandbox.schemas.kinds.definitionwalks import said_of_itself, values_under
+from kymatui.sandbox.schemas.nodes import Object
 
 Errors = list[FieldError]
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
-_JUNCTORS = ("allOf", "anyOf", "oneOf")
 _UNKNOWN = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _AT_ROOT = frozenset(
     (
         "description",
@@ -51,7 +42,6 @@ _AT_ROOT = frozenset(
     )
 )
 """What may stand at the root where the status is a subresource."""
-_OLD = re.compile(r"\boldSelf\b")
 
 
 def validate_document(document: Object, at: str, *, has_status: bool) -> Errors:
@@ -62,8 +52,8 @@ def validate_document(document: Object, at: str, *, has_status: bool) -> Errors:
     errors += _node(document, at, root=True)
     if errors:
         return errors
-    errors = sorted(_structural(document, at, "root"), key=str)
-    return errors or _defaults(document, at, root=True)
+    errors = sorted(structure_problems(document, at, "root"), key=str)
+    return errors or default_problems(document, at, root=True)
 
 
 def _status_root(document: Object, at: str) -> Errors:
@@ -73,29 +63,6 @@ def _status_root(document: Object, at: str) -> Errors:
     listed = " ".join(sorted(_AT_ROOT))
     text = f"only [{listed}] fields are allowed at the root of the schema if the status subresource is enabled"
     return [wrong(at, document, text)]
-
-
-# -- what each node may say
-
-
-def _below(document: Object, at: str) -> Iterator[tuple[Object, str]]:
-    """The schemas of the values under a node."""
-    items, additional = document.get("items"), document.get("additionalProperties")
-    if isinstance(additional, dict):
-        yield additional, f"{at}.additionalProperties"
-    for name, below in (document.get("properties") or {}).items():
-        yield below, f"{at}.properties[{name}]"
-    if isinstance(items, dict):
-        yield items, f"{at}.items"
-
-
-def _quantified(document: Object, at: str) -> Iterator[tuple[Object, str]]:
-    """The schemas that say more of the value itself."""
-    for junctor in _JUNCTORS:
-        for index, below in enumerate(document.get(junctor) or ()):
-            yield below, f"{at}.{junctor}[{index}]"
-    if document.get("not") is not None:
-        yield document["not"], f"{at}.not"
 
 
 def _node(document: Object, at: str, *, root: bool = False, uncorrelated: str = "", meta: str = "") -> Errors:
@@ -111,17 +78,17 @@ def _node(document: Object, at: str, *, root: bool = False, uncorrelated: str = 
         if document.get("properties") and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             errors.append(forbidden(f"{at}.additionalProperties", text))
-    for below, place in _below(document, at):
+    for below, place in values_under(document, at):
         lost = uncorrelated
         if place.endswith(".items") and document.get("x-kubernetes-list-type") != "map":
             lost = lost or at
         inside = meta or ("in top-level metadata" if root and place.endswith(".properties[metadata]") else "")
         errors += _node(below, place, uncorrelated=lost, meta=inside)
-    for below, place in _quantified(document, at):
+    for below, place in said_of_itself(document, at):
         errors += _node(below, place, uncorrelated=uncorrelated)
     errors += _extensions(document, at)
     for index, rule in enumerate(document.get("x-kubernetes-validations") or ()):
-        errors += _rule(rule, document, f"{at}.x-kubernetes-validations[{index}]", uncorrelated)
+        errors += rule_problems(rule, document, f"{at}.x-kubernetes-validations[{index}]", uncorrelated)
     return errors
 
 
@@ -223,228 +190,4 @@ def _keyed_items(items: Object, keys: list[str], list_type: str, at: str) -> Err
         if known.get("nullable"):
             text = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
             errors.append(forbidden(f"{place}.nullable", text))
-    return errors
-
-
-# -- rules in CEL
-
-
-def _rule(rule: Object, document: Object, at: str, uncorrelated: str) -> Errors:
-    """One rule; what is not understood is refused, so that no rule is ever passed over."""
-    text, message = rule.get("rule") or "", rule.get("message")
-    if not text.strip():
-        return [required(f"{at}.rule", "rule is not specified")]
-    errors: Errors = []
-    reason = rule.get("reason")
-    if reason is not None and reason not in _REASONS:
-        errors.append(unsupported(f"{at}.reason", reason, _REASONS))
-    errors += _rule_message(text, message, at)
-    if rule.get("fieldPath") and not _leads_somewhere(rule["fieldPath"], document):
-        errors.append(wrong(f"{at}.fieldPath", rule["fieldPath"], "must be a valid path"))
-    if errors:
-        return errors
-    for name, wanted in (("rule", "bool"), ("messageExpression", "string")):
-        expression = rule.get(name) or ""
-        problem = expression_problem(expression, value_schema(document), wanted) if expression else ""
-        if problem:
-            shown = _shown_rule(rule) if name == "rule" else rule
-            errors.append(FieldError("Invalid", f"{at}.{name}", f"Invalid value: {_json(shown)}: {problem}"))
-    if uncorrelated and not errors and _OLD.search(text) and not rule.get("optionalOldSelf"):
-        why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
-        errors.append(wrong(f"{at}.rule", text, why))
-    return errors
-
-
-def _rule_message(rule: str, message: Any, at: str) -> Errors:
-    if message:
-        if not message.strip():
-            return [wrong(f"{at}.message", message, "must be non-empty if specified")]
-        if "\n" in message or "\r" in message:
-            return [wrong(f"{at}.message", message, "must not contain line breaks")]
-    elif "\n" in rule.strip() or "\r" in rule.strip():
-        return [required(f"{at}.message", "message must be specified if rule contains line breaks")]
-    return []
-
-
-def _leads_somewhere(path: str, document: Object) -> bool:
-    """Whether a fieldPath names a field under the node."""
-    steps = re.findall(r"\.([A-Za-z_][\w-]*)|\['([^']*)'\]", path)
-    if "".join(f".{name}" if name else f"['{key}']" for name, key in steps) != path:
-        return False
-    for name, key in steps:
-        below = (document.get("properties") or {}).get(name or key)
-        if below is None and isinstance(document.get("additionalProperties"), dict):
-            below = document["additionalProperties"]
-        if below is None:
-            return False
-        document = below
-    return True
-
-
-def _shown_rule(rule: Object) -> Object:
-    """The internal struct, as the server shows it."""
-    return {
-        "Rule": rule.get("rule") or "",
-        "Message": rule.get("message") or "",
-        "MessageExpression": rule.get("messageExpression") or "",
-        "Reason": rule.get("reason"),
-        "FieldPath": rule.get("fieldPath") or "",
-        "OptionalOldSelf": rule.get("optionalOldSelf"),
-    }
-
-
-def _json(value: Any) -> str:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-# -- structure
-
-_EMPTY_TYPE = {
-    "root": "must not be empty at the root",
-    "items": "must not be empty for specified array items",
-    "field": "must not be empty for specified object fields",
-}
-
-
-def _structural(document: Object, at: str, level: str) -> Iterator[FieldError]:
-    """`level` is "root", "items" or "field"."""
-    for below, place in _below(document, at):
-        yield from _structural(below, place, "items" if place.endswith(".items") else "field")
-    embedded = bool(document.get("x-kubernetes-embedded-resource"))
-    preserve = bool(document.get("x-kubernetes-preserve-unknown-fields"))
-    either = bool(document.get("x-kubernetes-int-or-string"))
-    if either:
-        for name in ("preserve-unknown-fields", "embedded-resource"):
-            if document.get(f"x-kubernetes-{name}"):
-                yield wrong(f"{at}.x-kubernetes-{name}", True, "must be false if x-kubernetes-int-or-string is true")
-    kind = document.get("type")
-    if embedded and kind != "object":
-        text = "must be object if x-kubernetes-embedded-resource is true"
-        yield wrong(f"{at}.type", kind, text) if kind else required(f"{at}.type", text)
-    elif not kind and not either and not preserve:
-        yield required(f"{at}.type", _EMPTY_TYPE[level])
-    if level == "root" and kind and kind != "object":
-        yield wrong(f"{at}.type", kind, "must be object at the root")
-    if kind == "array" and document.get("items") is None:
-        yield required(f"{at}.items", "must be specified")
-    if embedded and document.get("additionalProperties") is not None:
-        yield forbidden(f"{at}.additionalProperties", "must not be used if x-kubernetes-embedded-resource is set")
-    if embedded and not preserve and not document.get("properties"):
-        text = (
-            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
-        )
-        yield required(f"{at}.properties", text)
-    if level == "root" or embedded:
-        yield from _resource_fields(document.get("properties") or {}, at, level)
-    yield from _pattern(document, at)
-    for below, place in _quantified(document, at):
-        if not _is_choice_of_types(document, place.removeprefix(at)):
-            yield from _value_rules(below, document, place, at, either=either)
-
-
-def _resource_fields(properties: Object, at: str, level: str) -> Iterator[FieldError]:
-    for name in ("apiVersion", "kind"):
-        given = properties.get(name)
-        if given is not None and given.get("type") != "string":
-            yield wrong(f"{at}.properties[{name}].type", given.get("type") or "", "must be string")
-    metadata = properties.get("metadata")
-    if metadata is None:
-        return
-    place = f"{at}.properties[metadata]"
-    if metadata.get("type") != "object":
-        yield wrong(f"{place}.type", metadata.get("type") or "", "must be object")
-    if level == "root":
-        rest = {name: value for name, value in metadata.items() if name not in ("type", "default", "properties")}
-        if rest or set(metadata.get("properties") or ()) - {"name", "generateName"}:
-            text = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield forbidden(place, text)
-
-
-def _is_choice_of_types(document: Object, place: str) -> bool:
-    """The one form in which an int-or-string may name both types again."""
-    choice = [{"type": "integer"}, {"type": "string"}]
-    if place.startswith(".anyOf"):
-        return bool(document["anyOf"] == choice)
-    return place == ".allOf[0]" and document["allOf"][0] == {"anyOf": choice}
-
-
-_EMPTY_IN_QUANTIFIERS = {
-    "type": "empty",
-    "additionalProperties": "undefined",
-    "default": "undefined",
-    "title": "empty",
-    "description": "empty",
-    "nullable": "false",
-    "x-kubernetes-preserve-unknown-fields": "false",
-    "x-kubernetes-embedded-resource": "false",
-    "x-kubernetes-int-or-string": "false",
-    "x-kubernetes-list-map-keys": "empty",
-    "x-kubernetes-list-type": "undefined",
-    "x-kubernetes-map-type": "undefined",
-    "x-kubernetes-validations": "empty",
-}
-
-
-def _value_rules(document: Object, described: Object, at: str, root: str, *, either: bool) -> Iterator[FieldError]:
-    """What stands under allOf, anyOf, oneOf and not describes no structure, and nothing that has none."""
-    for name, how in _EMPTY_IN_QUANTIFIERS.items():
-        given = document.get(name)
-        if given or (given is not None and name in ("default", "additionalProperties")):
-            yield forbidden(f"{at}.{name}", f"must be {how} to be structural")
-    yield from _pattern(document, at)
-    if "metadata" in (document.get("properties") or {}) and root.endswith("openAPIV3Schema"):
-        yield forbidden(f"{at}.properties[metadata]", "must not be specified in a nested context")
-    for name, below in (document.get("properties") or {}).items():
-        known = (described.get("properties") or {}).get(name)
-        if known is None and isinstance(described.get("additionalProperties"), dict):
-            known = described["additionalProperties"]
-        if known is None and not described.get("x-kubernetes-preserve-unknown-fields") and ".not" not in at:
-            yield required(f"{root}.properties[{name}]", f"because it is defined in {at}.properties[{name}]")
-        yield from _value_rules(
-            below, known or {}, f"{at}.properties[{name}]", f"{root}.properties[{name}]", either=either
-        )
-    items = document.get("items")
-    if isinstance(items, dict):
-        yield from _value_rules(items, described.get("items") or {}, f"{at}.items", f"{root}.items", either=either)
-    for below, place in _quantified(document, at):
-        yield from _value_rules(below, described, place, root, either=either)
-
-
-def _pattern(document: Object, at: str) -> Iterator[FieldError]:
-    text = document.get("pattern")
-    if not text:
-        return
-    try:
-        pattern(text)
-    except ValueError as error:
-        yield wrong(f"{at}.pattern", text, f"must be a valid regular expression, but isn't: {error}")
-
-
-# -- defaults
-
-
-def _defaults(document: Object, at: str, *, root: bool = False) -> Errors:
-    """Defaults must be valid where they stand."""
-    errors: Errors = []
-    if document.get("default") is not None:
-        errors += _default(document, value_schema(document), f"{at}.default", root=root)
-    items = document.get("items")
-    for name, below in (document.get("properties") or {}).items():
-        if not (root and name == "metadata"):
-            errors += _defaults(below, f"{at}.properties[{name}]")
-    if isinstance(items, dict):
-        errors += _defaults(items, f"{at}.items")
-    return errors
-
-
-def _default(document: Object, schema: Schema, at: str, *, root: bool) -> Errors:
-    default = document["default"]
-    pruned = copy.deepcopy(default)
-    prune(schema, pruned, "", [])
-    if pruned != default:
-        return [wrong(at, default, "must not have unknown fields")]
-    errors = validate_schema(schema, default, at)
-    if root:
-        errors += [required(f"{at}.{name}") for name in ("apiVersion", "kind") if not default.get(name)]
     return errors

@@ -27,10 +27,7 @@ def default_pod(obj: Object) -> None:
 
 def default_template(template: Object) -> None:
     """A pod template, of a workload."""
-    spec: Object = template["spec"]
-    default_pod_spec(spec)
-    if spec.get("hostNetwork"):
-        _host_ports(spec)
+    default_pod_spec(template["spec"])
 
 
 def _host_ports(spec: Object) -> None:
@@ -78,6 +75,8 @@ def _default_container(container: Object) -> None:
         source: Object = variable.get("valueFrom") or {}
         if "fieldRef" in source:
             source["fieldRef"].setdefault("apiVersion", "v1")
+        if "resourceFieldRef" in source:
+            source["resourceFieldRef"].setdefault("divisor", "0")
     for name in _PROBES:
         if container.get(name) is not None:
             _default_probe(container[name])
@@ -134,3 +133,5 @@ def _default_fields(source: Any) -> None:
     for item in (source or {}).get("items") or ():
         if item.get("fieldRef") is not None:
             item["fieldRef"].setdefault("apiVersion", "v1")
+        if item.get("resourceFieldRef") is not None:
+            item["resourceFieldRef"].setdefault("divisor", "0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from kymatui.sandbox.schemas.fielderrors import (
@@ -11,19 +11,23 @@ from kymatui.sandbox.schemas.fielderrors import (
     forbidden,
     not_found,
     required,
-    unsupported,
     wrong,
 )
-from kymatui.sandbox.schemas.kinds.metadata import not_negative, one_of, validate_labels, validate_selector
+from kymatui.sandbox.schemas.kinds.metadata import not_negative, one_of, validate_labels
 from kymatui.sandbox.schemas.kinds.names import (
     config_key,
     dns_label,
     dns_subdomain,
     environment_name,
-    ip_address,
     port_name,
     port_number,
-    qualified_name,
+)
+from kymatui.sandbox.schemas.kinds.placementrules import (
+    named,
+    validate_affinity,
+    validate_aliases,
+    validate_spread,
+    validate_tolerations,
 )
 from kymatui.sandbox.schemas.kinds.resourcerules import validate_resources
 from kymatui.sandbox.schemas.nodes import Object
@@ -46,10 +50,6 @@ _SAME_PORT = "must match `containerPort` when `hostNetwork` is true"
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
-def named(field: str, value: str, rule: Callable[[str], list[str]]) -> Errors:
-    return [wrong(field, value, problem) for problem in rule(value)]
-
-
 def validate_pod(obj: Object) -> Errors:
     """A pod: its spec, and what templates are spared."""
     spec: Object = obj["spec"]
@@ -63,8 +63,10 @@ def validate_pod(obj: Object) -> Errors:
     return errors
 
 
-def validate_pod_spec(spec: Object, at: str) -> Errors:
+def validate_pod_spec(spec: Object, at: str, claimed: Iterable[str] = ()) -> Errors:
+    """`claimed` are volumes that the pods of a StatefulSet have beside those of the spec."""
     volumes, errors = _validate_volumes(spec.get("volumes") or [], f"{at}.volumes")
+    volumes |= set(claimed)
     containers: list[Object] = spec.get("containers") or []
     if not containers:
         errors.append(required(f"{at}.containers"))
@@ -77,7 +79,7 @@ def validate_pod_spec(spec: Object, at: str) -> Errors:
     if spec.get("hostNetwork"):
         errors += _validate_host_ports(containers, f"{at}.containers")
     errors += _validate_security(spec.get("securityContext") or {}, f"{at}.securityContext")
-    errors += _validate_affinity(spec.get("affinity") or {}, f"{at}.affinity")
+    errors += validate_affinity(spec.get("affinity") or {}, f"{at}.affinity")
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
             errors += named(f"{at}.{field}", spec[field], dns_subdomain)
@@ -87,9 +89,9 @@ def validate_pod_spec(spec: Object, at: str) -> Errors:
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += named(f"{at}.{field}", spec[field], dns_label)
-    errors += _validate_tolerations(spec.get("tolerations") or [], f"{at}.tolerations")
-    errors += _validate_aliases(spec.get("hostAliases") or [], f"{at}.hostAliases")
-    return errors + _validate_spread(spec.get("topologySpreadConstraints") or [], f"{at}.topologySpreadConstraints")
+    errors += validate_tolerations(spec.get("tolerations") or [], f"{at}.tolerations")
+    errors += validate_aliases(spec.get("hostAliases") or [], f"{at}.hostAliases")
+    return errors + validate_spread(spec.get("topologySpreadConstraints") or [], f"{at}.topologySpreadConstraints")
 
 
 # -- volumes
@@ -344,75 +346,4 @@ def _validate_security(context: Object, at: str) -> Errors:
         value = context.get(name)
         if value is not None and not 0 <= value <= 2147483647:
             errors.append(wrong(f"{at}.{name}", value, "must be between 0 and 2147483647, inclusive"))
-    return errors
-
-
-# -- placement
-
-
-def _validate_affinity(affinity: Object, at: str) -> Errors:
-    errors: Errors = []
-    wanted = "requiredDuringSchedulingIgnoredDuringExecution"
-    node: Object = affinity.get("nodeAffinity") or {}
-    if node.get(wanted) is not None and not node[wanted].get("nodeSelectorTerms"):
-        errors.append(
-            required(f"{at}.nodeAffinity.{wanted}.nodeSelectorTerms", "must have at least one node selector term")
-        )
-    for kind in ("podAffinity", "podAntiAffinity"):
-        for index, term in enumerate((affinity.get(kind) or {}).get(wanted) or ()):
-            place = f"{at}.{kind}.{wanted}[{index}]"
-            errors += validate_selector(term.get("labelSelector"), f"{place}.labelSelector")
-            key = term.get("topologyKey") or ""
-            if not key:
-                errors.append(required(f"{place}.topologyKey", "can not be empty"))
-            errors += named(f"{place}.topologyKey", key, qualified_name)
-    return errors
-
-
-def _validate_tolerations(tolerations: list[Object], at: str) -> Errors:
-    errors: Errors = []
-    for index, toleration in enumerate(tolerations):
-        place = f"{at}[{index}]"
-        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
-        effect = toleration.get("effect") or ""
-        if key:
-            errors += named(f"{place}.key", key, qualified_name)
-        elif operator != "Exists":
-            text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            errors.append(wrong(f"{place}.operator", operator, text))
-        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-            errors.append(
-                wrong(f"{place}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
-            )
-        if operator == "Exists" and toleration.get("value"):
-            errors.append(
-                wrong(f"{place}.operator", toleration["value"], "value must be empty when `operator` is 'Exists'")
-            )
-        elif operator not in ("", "Equal", "Exists"):
-            errors.append(unsupported(f"{place}.operator", operator, ("Equal", "Exists")))
-        if effect and effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
-            errors.append(unsupported(f"{place}.effect", effect, ("NoSchedule", "PreferNoSchedule", "NoExecute")))
-    return errors
-
-
-def _validate_aliases(aliases: list[Object], at: str) -> Errors:
-    errors: Errors = []
-    for index, alias in enumerate(aliases):
-        errors += named(f"{at}[{index}].ip", alias.get("ip") or "", ip_address)
-        for place, name in enumerate(alias.get("hostnames") or ()):
-            errors += named(f"{at}[{index}].hostnames[{place}]", name, dns_subdomain)
-    return errors
-
-
-def _validate_spread(constraints: list[Object], at: str) -> Errors:
-    errors: Errors = []
-    for index, constraint in enumerate(constraints):
-        place = f"{at}[{index}]"
-        skew = constraint.get("maxSkew") or 0
-        if skew <= 0:
-            errors.append(wrong(f"{place}.maxSkew", skew, "must be greater than zero"))
-        if not constraint.get("topologyKey"):
-            errors.append(required(f"{place}.topologyKey", "can not be empty"))
-        errors += one_of(constraint, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), place)
-        errors += validate_selector(constraint.get("labelSelector"), f"{place}.labelSelector")
     return errors

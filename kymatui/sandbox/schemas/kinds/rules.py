@@ -60,6 +60,7 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("policy", "PodDisruptionBudget"): clusterrules.validate_budget,
     ("autoscaling", "HorizontalPodAutoscaler"): clusterrules.validate_autoscaler,
     ("coordination.k8s.io", "Lease"): clusterrules.validate_lease,
+    ("apiregistration.k8s.io", "APIService"): clusterrules.validate_api_service,
     ("scheduling.k8s.io", "PriorityClass"): clusterrules.validate_priority_class,
     ("storage.k8s.io", "StorageClass"): clusterrules.validate_storage_class,
     (_HOOKS, "ValidatingWebhookConfiguration"): clusterrules.validate_webhooks,

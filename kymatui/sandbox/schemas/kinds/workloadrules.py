@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zoneinfo
+from collections.abc import Iterable
 from typing import Any
 
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
@@ -26,12 +27,13 @@ _NO_MATCH = "`selector` does not match template `labels`"
 _SUBJECTS = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemonset"}
 
 
-def validate_template(template: Object, at: str) -> Errors:
+def validate_template(template: Object, at: str, claimed: Iterable[str] = ()) -> Errors:
+    """A pod template; `claimed` as for a pod's spec."""
     metadata: Object = template.get("metadata") or {}
     return [
         *validate_labels(metadata.get("labels"), f"{at}.metadata.labels"),
         *validate_annotations(metadata.get("annotations"), f"{at}.metadata.annotations"),
-        *validate_pod_spec(template.get("spec") or {}, f"{at}.spec"),
+        *validate_pod_spec(template.get("spec") or {}, f"{at}.spec", claimed),
     ]
 
 
@@ -74,7 +76,8 @@ def _template_unless_bad(kind: str, spec: Object) -> Errors:
 def _template(kind: str, spec: Object) -> Errors:
     errors = [] if _has_bad_terms(spec) else _matching(spec)
     template: Object = spec.get("template") or {}
-    errors += validate_template(template, "spec.template")
+    claims = (claim.get("metadata") or {} for claim in spec.get("volumeClaimTemplates") or ())
+    errors += validate_template(template, "spec.template", [claim.get("name") or "" for claim in claims])
     pod: Object = template.get("spec") or {}
     policy = pod.get("restartPolicy")
     if policy in ("OnFailure", "Never"):
