@@ -1,68 +1,191 @@
-"""What the engine's sources are fetched with: layers, charts and addresses, verified and kept by their digests."""
+"""Everything that is fetched for the engine: layers by digest, charts, addresses; kept on disk, checked each time.
+
+    blobs = Fetcher(cache=user_cache_path("kymatui") / "blobs")
+    blobs.layer("reg.example/modules/component-descriptors/kyma-project.io/module/x", "sha256:…")
+
+One fetcher serves several threads, and several processes share one cache: the same digest is fetched once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import threading
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
 
-from kymatui.adapters.blobs import BlobCache
+from kymatui.adapters.blobs import BlobCache, write_atomically
 from kymatui.adapters.charts import Access, ChartFetcher
 from kymatui.adapters.oci.authentication import FindCredentials
 from kymatui.adapters.oci.credentials import DockerCredentials
 from kymatui.adapters.oci.references import parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.web import WEB, fetch, shown
+from kymatui.adapters.oci.requesting import Requester
 from kymatui.errors import RegistryError
 
-LARGEST_MANIFEST: Final = 32 * 1024 * 1024
+MIB: Final = 1024 * 1024
+LARGEST_LAYER: Final = 256 * MIB
+LARGEST_PAGE: Final = 64 * MIB
+MOST_REDIRECTS: Final = 5
+_REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
 class Fetcher:
-    """Implements `kymatui.engine.ports.Blobs`.
+    """The Blobs port over registries, repositories and https.
 
-    cache        a folder for what is named by a digest; None: nothing is kept
-    insecure     registries (host[:port]) that may be reached without TLS; others never are, whoever asks for it
-    ca           a file of certificates to trust instead of the system's
-    credentials  by the registry's host; by default docker's and podman's own
+    cache        a folder for content by digest; None: nothing is kept
+    credentials  by registry; docker's files and helpers where nothing is given
+    access       user, authorities and plain http for repositories of charts
+    stale        a chart whose repository cannot be reached is taken from the cache as it was fetched last: for looking
+                 only, never for installing
+    cancelled    stops transfers
     """
 
     def __init__(
         self,
         *,
         cache: Path | None = None,
-        insecure: tuple[str, ...] = (),
-        ca: str | None = None,
         credentials: FindCredentials | None = None,
+        access: Access | None = None,
+        stale: bool = False,
+        cancelled: threading.Event | None = None,
     ) -> None:
+        self._folder = cache
         self._cache = BlobCache(cache) if cache is not None else None
-        self._charts = ChartFetcher(Access(cache=cache, ca=ca))
-        self._insecure = insecure
-        self._ca = ca
         self._credentials = credentials or DockerCredentials().find
+        self._access = replace(access or Access(), cache=cache)
+        self._charts = ChartFetcher(self._access)
+        self._stale = stale
+        self._cancelled = cancelled
         self._registries: dict[bool, Registry] = {}
+        self._lock = threading.Lock()
+        self._sender: Requester | None = None
+
+    # the port
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        """A blob, verified. Raises RegistryError."""
         where = parse_reference(f"{repository}@{digest}")
-        if insecure and where.registry not in self._insecure:
-            raise RegistryError(
-                f"{where.registry} is to be reached without TLS, and nobody here has allowed that",
-                hint=f"allow it with --insecure-registry {where.registry}",
-            )
-        registry = self._registry(insecure)
-        if self._cache is None:
-            return b"".join(registry.read_blob(where, digest))
-        return self._cache.get(digest, lambda: registry.read_blob(where, digest))
+
+        def fetch() -> list[bytes]:
+            chunks: list[bytes] = []
+            size = 0
+            for chunk in self._registry(insecure).read_blob(where, digest):
+                size += len(chunk)
+                if size > LARGEST_LAYER:
+                    raise RegistryError(f"{where} is larger than {LARGEST_LAYER} bytes")
+                chunks.append(chunk)
+            return chunks
+
+        return self._cache.get(digest, fetch) if self._cache is not None else b"".join(fetch())
 
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
-        return self._charts.fetch(reference, repository=repository, version=version).content
+        """The archive of a chart. Raises RegistryError, and HelmError where there is no such chart."""
+        key = "\n".join((repository, reference, version))
+        try:
+            content = self._charts.fetch(reference, repository=repository, version=version).content
+        except RegistryError:
+            kept = self._kept(key) if self._stale else None
+            if kept is None:
+                raise
+            return kept
+        self._keep(key, content)
+        return content
 
     def url(self, address: str) -> bytes:
-        scheme = address.partition("://")[0].lower()
-        if scheme not in WEB:
-            raise RegistryError(f"{shown(address)!r} is no address on the web", hint="write https://…")
-        return fetch(address, largest=LARGEST_MANIFEST, what="manifest")
+        """What stands at an https:// address, bounded. Raises RegistryError."""
+        shown = _shown(address)
+        for _ in range(MOST_REDIRECTS):
+            if urlsplit(address).scheme != "https" and not self._access.plain_http:
+                raise RegistryError(f"{shown} is no https:// address", hint="nothing was fetched from there")
+            with self._requester().send("GET", address, stream=True, allow_redirects=False) as response:
+                if response.status_code in _REDIRECTS:
+                    address = urljoin(address, response.headers.get("Location", ""))
+                    continue
+                if response.status_code != 200:
+                    raise RegistryError(f"{shown}: HTTP {response.status_code} {response.reason or ''}".rstrip())
+                return _bounded(shown, response)
+        raise RegistryError(f"{shown} leads from one address to the next")
+
+    # what is kept
+
+    def _path(self, key: str) -> Path | None:
+        if self._folder is None:
+            return None
+        return self._folder / "charts" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
+
+    def _keep(self, key: str, content: bytes) -> None:
+        """Which content a chart had last; the content itself is kept by its digest."""
+        path = self._path(key)
+        if path is None or self._cache is None:
+            return
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        self._cache.get(digest, lambda: [content])
+        body = json.dumps({"digest": digest}).encode()
+        if _read(path) != body:
+            write_atomically(path, body)
+
+    def _kept(self, key: str) -> bytes | None:
+        path = self._path(key)
+        body = _read(path) if path is not None else None
+        if body is None or self._cache is None:
+            return None
+        try:
+            digest = str(json.loads(body)["digest"])
+            return self._cache.get(digest, _nothing)
+        except (ValueError, KeyError, TypeError, RegistryError):
+            return None
+
+    # connections
 
     def _registry(self, insecure: bool) -> Registry:
-        if insecure not in self._registries:
-            self._registries[insecure] = Registry(credentials=self._credentials, insecure=insecure, ca=self._ca)
-        return self._registries[insecure]
+        with self._lock:
+            if insecure not in self._registries:
+                self._registries[insecure] = Registry(
+                    credentials=self._credentials,
+                    insecure=insecure or self._access.plain_http,
+                    ca=self._access.ca,
+                    cancelled=self._cancelled,
+                )
+            return self._registries[insecure]
+
+    def _requester(self) -> Requester:
+        with self._lock:
+            if self._sender is None:
+                import requests
+
+                self._sender = Requester(requests.Session(), verify=self._access.ca or True, cancelled=self._cancelled)
+            return self._sender
+
+
+def _nothing() -> list[bytes]:
+    raise RegistryError("it is not kept any more")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _shown(address: str) -> str:
+    """Without passwords and what stands behind a `?`."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _bounded(shown: str, response: Any) -> bytes:
+    import requests
+
+    content = bytearray()
+    try:
+        for chunk in response.iter_content(MIB):
+            content += chunk
+            if len(content) > LARGEST_PAGE:
+                raise RegistryError(f"{shown} is longer than {LARGEST_PAGE} bytes")
+    except requests.exceptions.RequestException as error:
+        raise RegistryError(f"{shown}: the transfer broke off", hint="run it again; nothing was kept") from error
+    return bytes(content)

@@ -1,51 +1,174 @@
-"""Layers for the engine: verified, kept, and without TLS only from where somebody allowed it."""
+"""What is fetched for the engine: checked, kept, told without secrets, and fetched once."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kymatui.adapters.charts import Access
 from kymatui.adapters.fetching import Fetcher
-from kymatui.adapters.oci.registry import Registry
-from kymatui.errors import RegistryError
-from kymatui.sandbox.registry.faults import Fault, FaultKind
+from kymatui.adapters.oci.manifests import digest_of
+from kymatui.engine.ports import Blobs
+from kymatui.errors import HelmError, RegistryError
+from tests.adapters.test_charts import ARCHIVE, Site, site  # noqa: F401 (a fixture)
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
-LAYER = b"kind: ConfigMap\n"
+LAYER = b"kind: A\n" * 1000
+DIGEST = digest_of(LAYER)
 
 
 @pytest.fixture
-def served(serve: Serve) -> Served:  # noqa: F811
-    return serve()
+def filled(serve: Serve) -> Served:  # noqa: F811
+    served = serve()
+    served.client.push("modules/component-descriptors/x.io/m", LAYER, DIGEST)
+    return served
 
 
-def pushed(served: Served) -> tuple[str, str, str]:
-    """Host, repository and digest of a layer."""
-    host = served.registry.address
-    content = Registry(insecure=True).push_blob(f"{host}/modules/a", LAYER, "application/yaml")
-    return host, f"{host}/modules/a", content.digest
+def where(served: Served) -> str:
+    return f"{served.registry.address}/modules/component-descriptors/x.io/m"
 
 
-def test_a_layer_is_fetched_once_and_kept(served: Served, tmp_path: Path) -> None:
-    host, repository, digest = pushed(served)
-    assert Fetcher(cache=tmp_path, insecure=(host,)).layer(repository, digest, insecure=True) == LAYER
-    served.registry.faults.set(Fault(FaultKind.TAMPER, path="/blobs/", times=0))
-    assert Fetcher(cache=tmp_path, insecure=(host,)).layer(repository, digest, insecure=True) == LAYER
-    with pytest.raises(RegistryError, match="arrived as"):
-        Fetcher(insecure=(host,)).layer(repository, digest, insecure=True)
+def downloads(served: Served) -> int:
+    return sum(1 for one in served.registry.requests if f"/blobs/{DIGEST}" in str(one))
 
 
-def test_nobody_who_was_not_allowed_goes_without_tls(served: Served) -> None:
-    host, repository, digest = pushed(served)
-    before = len(served.registry.requests)
-    with pytest.raises(RegistryError, match="without TLS, and nobody here has allowed that") as refused:
-        Fetcher().layer(repository, digest, insecure=True)
-    assert refused.value.hint == f"allow it with --insecure-registry {host}"
-    assert len(served.registry.requests) == before
+def test_a_layer_is_fetched_once_and_then_kept(filled: Served, tmp_path: Path) -> None:
+    blobs: Blobs = Fetcher(cache=tmp_path)
+    assert blobs.layer(where(filled), DIGEST, insecure=True) == LAYER
+    before = downloads(filled)
+    assert Fetcher(cache=tmp_path).layer(where(filled), DIGEST, insecure=True) == LAYER
+    assert before == downloads(filled) >= 1
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://host/x", "x.yaml"])
-def test_an_address_is_on_the_web(address: str) -> None:
-    with pytest.raises(RegistryError, match="is no address on the web"):
-        Fetcher().url(address)
+def test_without_a_cache_nothing_is_kept(filled: Served) -> None:
+    assert Fetcher().layer(where(filled), DIGEST, insecure=True) == LAYER
+
+
+def test_a_registry_without_tls_is_spoken_to_only_when_it_is_asked_for(filled: Served) -> None:
+    with pytest.raises(RegistryError, match=r"TLS failed|cannot be reached"):
+        Fetcher().layer(where(filled), DIGEST)
+
+
+def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
+    with pytest.raises(RegistryError, match="HTTP 404"):
+        Fetcher().layer(where(filled), digest_of(b"other"), insecure=True)
+    with pytest.raises(RegistryError, match="no digest"):
+        Fetcher().layer(where(filled), "sha256:1", insecure=True)
+
+
+def test_eight_processes_download_once(filled: Served, tmp_path: Path) -> None:
+    code = f"""
+import pathlib, sys
+from kymatui.adapters.fetching import Fetcher
+fetcher = Fetcher(cache=pathlib.Path({str(tmp_path)!r}))
+sys.stdout.buffer.write(fetcher.layer({where(filled)!r}, {DIGEST!r}, insecure=True))
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ}) for _ in range(8)
+    ]
+    assert [process.communicate(timeout=90)[0] for process in processes] == [LAYER] * 8
+    assert downloads(filled) == 1
+
+
+# charts
+
+
+def test_a_chart_of_a_repository_that_is_down(site: Site, tmp_path: Path) -> None:  # noqa: F811
+    assert Fetcher(cache=tmp_path).chart("demo", repository=site.url) == ARCHIVE
+    site.pages.clear()
+    with pytest.raises(RegistryError, match="HTTP 404"):
+        Fetcher(cache=tmp_path).chart("demo", repository=site.url)
+    stale = Fetcher(cache=tmp_path, stale=True)
+    assert stale.chart("demo", repository=site.url) == ARCHIVE
+    with pytest.raises(RegistryError):
+        stale.chart("demo", repository=site.url, version="0.1.0")
+
+
+def test_what_was_kept_is_checked_too(site: Site, tmp_path: Path) -> None:  # noqa: F811
+    Fetcher(cache=tmp_path).chart("demo", repository=site.url)
+    site.pages.clear()
+    for kept in tmp_path.rglob("*"):
+        if kept.is_file() and kept.read_bytes() == ARCHIVE:
+            kept.write_bytes(b"changed")
+    with pytest.raises(RegistryError):
+        Fetcher(cache=tmp_path, stale=True).chart("demo", repository=site.url)
+
+
+def test_a_chart_that_is_unknown_is_no_case_for_the_cache(site: Site, tmp_path: Path) -> None:  # noqa: F811
+    with pytest.raises(HelmError):
+        Fetcher(cache=tmp_path, stale=True).chart("other", repository=site.url)
+
+
+# addresses
+
+
+class Answer:
+    def __init__(self, status: int, body: bytes = b"", location: str = "") -> None:
+        self.status_code, self.reason, self._body = status, "Reason", body
+        self.headers = {"Location": location} if location else {}
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del error
+
+    def iter_content(self, size: int) -> list[bytes]:
+        return [self._body[at : at + size] for at in range(0, len(self._body), size)]
+
+
+class Web(Fetcher):
+    """A fetcher whose web is a table."""
+
+    def __init__(self, pages: dict[str, Answer]) -> None:
+        super().__init__()
+        self.pages = pages
+
+    def _requester(self) -> Any:
+        return self
+
+    def send(self, method: str, url: str, **more: Any) -> Answer:
+        assert method == "GET"
+        assert more["allow_redirects"] is False
+        return self.pages[url]
+
+
+def test_a_page_behind_redirects() -> None:
+    web = Web({"https://a.io/x": Answer(302, location="/y"), "https://a.io/y": Answer(200, b"found")})
+    assert web.url("https://a.io/x") == b"found"
+
+
+@pytest.mark.parametrize(
+    ("pages", "words"),
+    [
+        ({"https://a.io/x?t=s3cret": Answer(404)}, r"https://a\.io/x: HTTP 404 Reason"),
+        ({"https://a.io/x?t=s3cret": Answer(302, location="http://a.io/x")}, "is no https:// address"),
+        ({"https://a.io/x?t=s3cret": Answer(302, location="file:///etc/passwd")}, "is no https:// address"),
+        ({"https://a.io/x?t=s3cret": Answer(302, location="?t=s3cret")}, "from one address to the next"),
+    ],
+)
+def test_pages_that_are_not_fetched(pages: dict[str, Answer], words: str) -> None:
+    with pytest.raises(RegistryError, match=words) as caught:
+        Web(pages).url("https://a.io/x?t=s3cret")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_plain_http_is_refused() -> None:
+    with pytest.raises(RegistryError, match="is no https:// address"):
+        Fetcher().url("http://a.io/x")
+
+
+def test_plain_http_where_it_is_asked_for(site: Site) -> None:  # noqa: F811
+    site.pages["/m.yaml"] = b"kind: A\n"
+    assert Fetcher(access=Access(plain_http=True)).url(f"{site.url}/m.yaml") == b"kind: A\n"
+
+
+def test_a_page_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kymatui.adapters.fetching.LARGEST_PAGE", 10)
+    with pytest.raises(RegistryError, match="is longer than 10 bytes"):
+        Web({"https://a.io/x": Answer(200, b"x" * 11)}).url("https://a.io/x")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.oci.credentials import Credentials, DockerCredentials, config_files
+from kymatui.adapters.oci.credentials import Credentials, DockerCredentials, SecretCredentials, config_files
 from kymatui.errors import RegistryError
+from kymatui.helm import load_yaml
 
 AUTH = base64.b64encode(b"ann:s3cret:x").decode()
 
@@ -90,3 +91,46 @@ def test_docker_config_moves_the_file() -> None:
 def test_secrets_are_not_in_the_representation() -> None:
     assert "s3cret" not in repr(Credentials("ann", "s3cret", "tok"))
     assert "tok" not in repr(Credentials("ann", "s3cret", "tok"))
+
+
+def pull_secret(name: str, body: Any, key: str = ".dockerconfigjson") -> dict[str, Any]:
+    text = body if isinstance(body, str) else base64.b64encode(json.dumps(body).encode()).decode()
+    return {"metadata": {"name": name, "namespace": "kcp-system"}, "data": {key: text}}
+
+
+def test_credentials_out_of_secrets_of_a_cluster() -> None:
+    found = SecretCredentials(
+        [
+            pull_secret("one", {"auths": {"r.io": {"auth": AUTH}}}),
+            pull_secret(
+                "two", {"r.io": {"username": "bob"}, "old.io": {"username": "bob", "password": "pw"}}, ".dockercfg"
+            ),
+        ]
+    )
+    assert found.find("r.io") == Credentials("ann", "s3cret:x")
+    assert found.find("old.io") == Credentials("bob", "pw")
+    assert found.find("other.io") is None
+
+
+def test_a_helper_that_a_secret_names_is_never_run() -> None:
+    found = SecretCredentials([pull_secret("one", {"credHelpers": {"r.io": "evil"}, "credsStore": "evil"})])
+    assert found.find("r.io") is None
+
+
+@pytest.mark.parametrize(
+    ("secrets", "words"),
+    [
+        ([], "no Secret with credentials"),
+        ([{"metadata": {"name": "x"}, "data": {"config": "AAAA"}}], r"Secret x holds no \.dockerconfigjson"),
+        ([pull_secret("x", "%%%")], "Secret kcp-system/x holds no credentials that can be read"),
+        ([pull_secret("x", base64.b64encode(b"[]").decode())], "cannot|can be read"),
+    ],
+)
+def test_secrets_without_credentials_are_named(secrets: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(RegistryError, match=words):
+        SecretCredentials(secrets)
+
+
+def test_the_registry_secret_of_the_lifecycle_manager(shared: Path) -> None:
+    secret = load_yaml((shared / "kyma" / "secrets" / "registry-auth-secret.yaml").read_bytes())
+    assert SecretCredentials([secret]).find("unknown.io") is None

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
+import http.server
 import ipaddress
 import json
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.x509.oid import NameOID
 
 from kymatui.adapters.oci.credentials import Credentials
@@ -132,6 +137,70 @@ def test_a_password_is_asked_for_and_used_for_every_repository(tmp_path: Path) -
             Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong")).tags(f"{host}/a")
         assert "docker login" in refused.value.hint
         assert "wrong" not in str(refused.value)
+
+
+def test_tokens_are_asked_for_by_scope_so_that_one_client_pushes_to_several_repositories(tmp_path: Path) -> None:
+    certificate, key = _certificate(tmp_path)
+    with token_server(certificate, key) as (realm, asked):
+        token = f"{{realm: '{realm}', service: test, issuer: tests, rootcertbundle: {certificate}}}"
+        with registry(tmp_path, auth=f"auth:\n  token: {token}\n") as host:
+            client = Registry(insecure=True, credentials=lambda registry: Credentials("ann", "s3cret"))
+            for repository in ("a", "b"):
+                pushed = push(client, f"{host}/{repository}:1")
+                assert b"".join(client.read_blob(pushed.reference, pushed.layers[0])) == b"hello"
+            assert {"repository:a:pull", "repository:a:pull,push", "repository:b:pull,push"} <= set(asked)
+            assert len(asked) == len(set(asked))
+            with pytest.raises(RegistryError, match="gives no token"):
+                Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong")).tags(f"{host}/a")
+
+
+@contextmanager
+def token_server(certificate: Path, key: Path) -> Iterator[tuple[str, list[str]]]:
+    """Gives signed tokens for what is asked to who has the password; tells which scopes were asked for."""
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            scopes = parse_qs(urlsplit(self.path).query).get("scope", [])
+            good = self.headers.get("Authorization") == Credentials("ann", "s3cret").basic
+            body = json.dumps({"token": _token(certificate, key, scopes), "expires_in": 300}).encode() if good else b""
+            asked.extend(scopes if good else [])
+            self.send_response(200 if good else 401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *words: object) -> None:
+            del words
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/token", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _token(certificate: Path, key: Path, scopes: list[str]) -> str:
+    """A JSON Web Token with the certificate that belongs to the key which signs it."""
+    chain = x509.load_pem_x509_certificate(certificate.read_bytes()).public_bytes(serialization.Encoding.DER)
+    now = int(time.time())
+    access = []
+    for scope in scopes:
+        kind, name, actions = scope.split(":")
+        access.append({"type": kind, "name": name, "actions": actions.split(",")})
+    header = {"typ": "JWT", "alg": "ES256", "x5c": [base64.b64encode(chain).decode()]}
+    claims = {"iss": "tests", "aud": "test", "sub": "ann", "nbf": now - 60, "exp": now + 300, "access": access}
+    text = ".".join(_base64url(json.dumps(part).encode()) for part in (header, claims))
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    assert isinstance(private, ec.EllipticCurvePrivateKey)
+    r, s = decode_dss_signature(private.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    return f"{text}.{_base64url(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def test_tls_needs_the_authority_that_signed_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,46 @@ class DockerCredentials:
         if user == "<token>":
             return Credentials(identity_token=secret)
         return Credentials(user, secret)
+
+
+class SecretCredentials:
+    """Credentials out of pull Secrets of a cluster (kubernetes.io/dockerconfigjson, and the older dockercfg).
+
+    Only what stands in them counts: a helper that a Secret names is never run.
+    """
+
+    def __init__(self, secrets: Iterable[Mapping[str, Any]]) -> None:
+        """`secrets` as the API server has them. Raises RegistryError for one that holds no credentials."""
+        self._auths = [(_secret_name(one), _secret_auths(one)) for one in secrets]
+        if not self._auths:
+            raise RegistryError("no Secret with credentials was found", hint="check the labels of the selector")
+
+    def find(self, registry: str) -> Credentials | None:
+        """The credentials for a registry; the first Secret that knows it counts."""
+        for name, auths in self._auths:
+            for key in _keys(registry):
+                entry = auths.get(key)
+                if isinstance(entry, dict) and entry:
+                    return _from_entry(Path(f"Secret {name}"), key, entry)
+        return None
+
+
+def _secret_name(secret: Mapping[str, Any]) -> str:
+    metadata = _mapping(secret, "metadata")
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")
+
+
+def _secret_auths(secret: Mapping[str, Any]) -> dict[str, Any]:
+    data = _mapping(secret, "data")
+    name = _secret_name(secret)
+    try:
+        if isinstance(data.get(".dockerconfigjson"), str):
+            return _mapping(json.loads(base64.b64decode(data[".dockerconfigjson"])), "auths")
+        if isinstance(data.get(".dockercfg"), str):
+            return _mapping({"auths": json.loads(base64.b64decode(data[".dockercfg"]))}, "auths")
+    except (ValueError, AttributeError) as error:
+        raise RegistryError(f"Secret {name} holds no credentials that can be read") from error
+    raise RegistryError(f"Secret {name} holds no .dockerconfigjson", hint="its type is kubernetes.io/dockerconfigjson")
 
 
 def config_files(environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -41,10 +41,14 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         credentials: FindCredentials = lambda registry: None,
         insecure: bool = False,
         ca: str | None = None,
+        certificate: tuple[str, str] | None = None,
+        unverified: bool = False,
         cancelled: threading.Event | None = None,
     ) -> None:
-        super().__init__(insecure=insecure, tls_verify=ca or True)
-        self._requester = Requester(self.session, verify=ca or True, credentials=credentials, cancelled=cancelled)
+        verify = False if unverified else ca or True
+        super().__init__(insecure=insecure, tls_verify=verify)
+        self.session.cert = certificate
+        self._requester = Requester(self.session, verify=verify, credentials=credentials, cancelled=cancelled)
 
     def do_request(self, url: str, method: str = "GET", **more: Any) -> Any:
         """All of oras's own requests come through here; see `Requester.send`."""
