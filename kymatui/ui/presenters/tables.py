@@ -26,7 +26,7 @@ class Sort:
 
 def arrange(rows: Iterable[Row], wanted: Filter, sort: Sort | None) -> list[Row]:
     """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in."""
-    chosen = [row for row in rows if wanted.accepts(_line(row), row.labels)]
+    chosen = [row for row in rows if wanted.accepts(_line(row), row.labels)] if wanted else list(rows)
     if sort is not None:
         column = sort.column
         chosen.sort(key=lambda row: _order(row.cells.get(column, EMPTY)), reverse=sort.descending)

@@ -23,6 +23,7 @@ from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.sentence import Sentence
 from kymatui.ui.widgets.tones import toned
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
@@ -61,7 +62,6 @@ class CatalogScreen(FramedScreen):
         super().__init__()
         self._view: View = ALL
         self._only_problems = False
-        self._said = ""
         self._can = (False, False)
 
     @property
@@ -74,7 +74,7 @@ class CatalogScreen(FramedScreen):
         with Container(id="catalog-body"):
             yield LiveTable(chosen(settings.columns), id="modules", sort=Sort(settings.sort), copied="name")
             yield Static("", id="notice")
-        yield Static("", id="reason")
+        yield Sentence(id="reason")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -145,10 +145,7 @@ class CatalogScreen(FramedScreen):
             parts = [Content.styled(f"{plain(module.name)}  ", "bold"), toned(reason.text, reason.tone)]
             if reason.actor:
                 parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
-        said = repr(parts)  # contents are equal whatever their styles
-        if said != self._said:  # an update lays the whole screen out again
-            self._said = said
-            self.query_one("#reason", Static).update(Content.assemble(*parts))
+        self.query_one(Sentence).say(Content.assemble(*parts))
 
     # what the person asks for
 
@@ -173,12 +170,12 @@ class CatalogScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        self.kymatui.open(Step("module", event.key, "overview"))
+        self.kymatui.ways.open(Step("module", event.key, "overview"))
 
     def action_detail(self, tab: str) -> None:
         key = self.main_widget().cursor_key
         if key is not None:
-            self.kymatui.open(Step("module", key, tab))
+            self.kymatui.ways.open(Step("module", key, tab))
 
     def why_off(self, action: str) -> str:
         if action == "detail" and self.is_mounted and self.main_widget().cursor_key is None:

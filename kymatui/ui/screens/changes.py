@@ -15,6 +15,7 @@ from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.sentence import Sentence
 
 
 class ChangesScreen(FramedScreen):
@@ -29,7 +30,7 @@ class ChangesScreen(FramedScreen):
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time"))
         yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
-        yield Static("", id="reason")
+        yield Sentence(id="reason")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -49,10 +50,10 @@ class ChangesScreen(FramedScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self.query_one("#reason", Static).update(Content(change_words(self.main_widget().current)))
+        self.query_one(Sentence).say(Content(change_words(self.main_widget().current)))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         module = event.key.partition("\0")[0]
         if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
-            self.kymatui.open(Step("module", module, "history"))
+            self.kymatui.ways.open(Step("module", module, "history"))

@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.problems import COLUMNS, problem_rows
@@ -15,6 +14,7 @@ from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.sentence import Sentence
 
 
 class ProblemsScreen(FramedScreen):
@@ -28,7 +28,7 @@ class ProblemsScreen(FramedScreen):
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="problems", sort=Sort("severity"))
-        yield Static("", id="reason")
+        yield Sentence(id="reason")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -49,10 +49,10 @@ class ProblemsScreen(FramedScreen):
         row = self.main_widget().current
         said = [row.cells[name].text for name in ("object", "message", "actor")] if row is not None else []
         words = "   ".join(part for part in said if part)
-        self.query_one("#reason", Static).update(Content(words))
+        self.query_one(Sentence).say(Content(words))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         module = event.key.partition("\0")[0]
         if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
-            self.kymatui.open(Step("module", module, "overview"))
+            self.kymatui.ways.open(Step("module", module, "overview"))

@@ -18,6 +18,7 @@ Fitted = Sequence[tuple[Column, int]]
 MARK = "▌"
 TURNED = " ▾"
 STRAIGHT = " ▴"
+_MOST_KEPT = 2000
 
 
 class Styles(Protocol):
@@ -27,10 +28,18 @@ class Styles(Protocol):
 
 
 class LineDrawing:
-    """Draws a header and rows; `style("cursor")` is the component style of that name."""
+    """Draws a header and rows; `style("cursor")` is the component style of that name.
+
+    Lines are kept: scrolling shows most of them again, and Textual keeps what it made of a strip with the strip.
+    """
 
     def __init__(self, style: Styles) -> None:
         self._style = style
+        self._kept: dict[tuple[str, bool, bool], tuple[Row, Fitted, int, Style, Strip]] = {}
+
+    def forget(self) -> None:
+        """To be called when styles have changed."""
+        self._kept.clear()
 
     def header(self, fitted: Fitted, sorted_by: tuple[str, bool] | None, width: int) -> Strip:
         """Titles, the sorted one with an arrow."""
@@ -47,6 +56,17 @@ class LineDrawing:
 
     def row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
         """One line; under the cursor and on marks the background is the line's."""
+        place = row.key, cursor, marked
+        kept = self._kept.get(place)
+        if kept is not None and kept[0] is row and kept[1] is fitted and kept[2] == width and kept[3] == base:
+            return kept[4]
+        strip = self._row(row, fitted, width, base, cursor=cursor, marked=marked)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[place] = row, fitted, width, base, strip
+        return strip
+
+    def _row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
         if cursor:
             base = self._style("cursor")
         elif marked:

@@ -57,13 +57,19 @@ class RowList:
     def replace(self, rows: Iterable[Row]) -> Sequence[int] | None:
         """Takes new rows; the indices of the lines that differ, or None where everything has to be drawn again."""
         before, key, place = self.rows, self.key, self.cursor
-        self.rows = list(rows)
+        # Lines that say the same stay the same objects: what was drawn of them is kept by identity.
+        self.rows = [self._known(row) for row in rows]
         self._places = {row.key: index for index, row in enumerate(self.rows)}
         self.marks &= self._places.keys()
         self.cursor = self._near(key, place)
         if len(before) != len(self.rows) or self.cursor != place:
             return None
-        return [index for index, (old, new) in enumerate(zip(before, self.rows, strict=True)) if old != new]
+        return [index for index, (old, new) in enumerate(zip(before, self.rows, strict=True)) if old is not new]
+
+    def _known(self, row: Row) -> Row:
+        index = self._places.get(row.key)
+        old = self.rows[index] if index is not None else None
+        return old if old == row and old is not None else row
 
     def _near(self, key: str | None, place: int | None) -> int | None:
         if not self.rows:

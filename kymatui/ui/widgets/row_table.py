@@ -115,6 +115,7 @@ class RowTable(ScrollView, can_focus=True):
         self._list = RowList()
         self._drawing = LineDrawing(self._style)
         self._sorted: tuple[str, bool] | None = None
+        self._base = Style.null()
 
     # what is shown
 
@@ -177,16 +178,24 @@ class RowTable(ScrollView, can_focus=True):
 
     # drawing
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # which is worked out anew every time it is asked for: once a paint is enough
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if y == 0:
             return self._drawing.header(self._fitted, self._sorted, width)
         index = round(self.scroll_offset.y) + y - 1
         if index >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._base)
         row, cursor = self.rows[index], index == self._list.cursor
         marked = row.key in self._list.marks
-        return self._drawing.row(row, self._fitted, width, self.rich_style, cursor=cursor, marked=marked)
+        return self._drawing.row(row, self._fitted, width, self._base, cursor=cursor, marked=marked)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._drawing.forget()
 
     def _style(self, name: str, *, partial: bool = False) -> Style:
         return self.get_component_rich_style(f"row-table--{name}", partial=partial)
@@ -201,7 +210,9 @@ class RowTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.rows) + 1)
 
     def _refit(self) -> None:
-        self._fitted = fit_columns(self._columns, max(self.scrollable_content_region.width - 2, 1))
+        fitted = fit_columns(self._columns, max(self.scrollable_content_region.width - 2, 1))
+        if fitted != self._fitted:
+            self._fitted = fitted
 
     def on_resize(self) -> None:
         self._resize()
