@@ -91,7 +91,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog, action=_Commands
     )
     for command in commands:
-        subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        subparsers.add_parser(
+            command.name, help=command.help, description=f"{command.help[:1].upper()}{command.help[1:]}."
+        )
     return parser
 
 
@@ -114,7 +116,13 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
     group = parser.add_argument_group("cluster")
     group.add_argument("--kubeconfig", metavar="FILE", default=default, help="default: $KUBECONFIG, ~/.kube/config")
     group.add_argument("--context", metavar="NAME", default=default, help="default: the file's current context")
-    group.add_argument("-n", "--namespace", metavar="NS", default=default, help="default: the context's")
+    group.add_argument(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        default=default,
+        help="default: the context's; the catalog looks there first for what may not be listed in all namespaces",
+    )
     group.add_argument(
         "--read-only",
         action="store_true",

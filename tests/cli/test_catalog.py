@@ -155,3 +155,30 @@ def test_text_from_a_cluster_cannot_act_on_the_terminal() -> None:
 
 def test_columns_are_aligned_by_what_is_seen() -> None:
     assert table(["A", "B"], [["日本", "x"], ["", "y"]]) == "A      B\n日本   x\n-      y"
+
+
+@pytest.mark.parametrize(
+    ("words", "forbidden", "seen"),
+    [
+        ([], (), ["moduleaa", "moduleab", "team"]),
+        (["-n", "team-a"], (), ["moduleaa", "moduleab", "team"]),
+        ([], ("",), ["moduleaa", "moduleab"]),
+        (["-n", "team-a"], ("",), ["moduleaa", "moduleab", "team"]),
+        (["-n", "elsewhere"], ("", "/elsewhere"), ["moduleaa", "moduleab"]),
+    ],
+    ids=["all", "all, one named", "kyma-system alone", "one named", "one named that is forbidden, too"],
+)
+def test_a_namespace_is_where_one_looks_that_may_not_list_all(
+    cluster: Cluster,
+    kubeconfig: str,
+    words: list[str],
+    forbidden: tuple[str, ...],
+    seen: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Here for the ModuleTemplates; release metas may be listed everywhere."""
+    spec = {"moduleName": "team", "version": "0.1.0", "descriptor": {}}
+    cluster.put(TEMPLATES, {"metadata": {"name": "team-0.1.0", "namespace": "team-a"}, "spec": spec})
+    cluster.refusals = {f"{TEMPLATES}{place}": 403 for place in forbidden}
+    assert main(["catalog", "--kubeconfig", kubeconfig, *words, "-o", "json"]) == 0
+    assert [module["name"] for module in json.loads(capsys.readouterr().out)["modules"]] == seen

@@ -1,0 +1,111 @@
+"""What the README says of the command line, the keys and the configuration is so."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+from kymatui import errors, ui
+from kymatui.cli.main import _parser
+from kymatui.settings.loading import read_file
+from kymatui.ui.presenters.keys import key_name
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> Iterator[str]:
+    yield from re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def shown() -> list[str]:
+    """Every command line in a block that begins with kymatui."""
+    lines = [part for block in blocks("sh") for line in block.splitlines() for part in line.split(" && ")]
+    found = [line.partition("  #")[0].strip() for line in lines]
+    return [line for line in dict.fromkeys(found) if line.split()[:1] == ["kymatui"]]
+
+
+def named() -> list[str]:
+    """Those that sentences speak of, perhaps without what they need."""
+    return sorted({" ".join(text.split()) for text in re.findall(r"`(kymatui [^`]*)`", README)})
+
+
+@pytest.mark.parametrize("line", shown())
+def test_every_command_that_is_shown_is_understood(line: str) -> None:
+    words = shlex.split(line)[1:]
+    if "--help" in words:
+        with pytest.raises(SystemExit):
+            _parser(words).parse_args(words)
+    else:
+        assert isinstance(_parser(words).parse_args(words), argparse.Namespace)
+
+
+@pytest.mark.parametrize("line", named())
+def test_every_command_that_is_named_is_there(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*(word for word in shlex.split(line)[1:] if word != "…"), "--help"]
+    with pytest.raises(SystemExit) as left:
+        _parser(words).parse_args(words)
+    assert left.value.code == 0
+    command = next(word for word in words if not word.startswith("-"))
+    assert f"usage: kymatui {command}" in capsys.readouterr().out
+
+
+def test_commands_are_found_at_all() -> None:
+    assert len(shown()) > 15
+    assert len(named()) > 3
+
+
+def bound_keys() -> set[str]:
+    """As the help writes them, of every widget and screen there is."""
+    for module in pkgutil.walk_packages(ui.__path__, f"{ui.__name__}."):
+        importlib.import_module(module.name)
+    waiting, found = [DOMNode], set()
+    while waiting:
+        one = waiting.pop()
+        waiting += one.__subclasses__()
+        if one.__module__.startswith("kymatui."):
+            bindings = list(Binding.make_bindings(one.__dict__.get("BINDINGS", ())))
+            found |= {key_name(binding.key) for binding in bindings}
+    return found
+
+
+def test_every_key_that_is_shown_is_bound() -> None:
+    table = README[README.index("| key | what it does |") :]
+    rows = table[: table.index("\n\n")].splitlines()[2:]
+    keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+    keys += [key for row in rows for key in re.findall(r"`(\S|\S+-\S)`", row.split(" | ")[1]) if key not in "!-f"]
+    bound = bound_keys()
+    assert len(keys) > 20
+    assert [key for key in keys if key not in bound] == []
+
+
+def test_the_configuration_that_is_shown_is_valid(tmp_path: Path) -> None:
+    for number, block in enumerate(blocks("toml")):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(block)
+        assert read_file(file)
+
+
+def test_every_picture_is_there() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) > 3
+    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+
+
+def test_every_exit_status_is_told() -> None:
+    told = {int(number) for number in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    classes, waiting = set(), [errors.KymatuiError]
+    while waiting:
+        one = waiting.pop()
+        classes.add(one.exit_code)
+        waiting += one.__subclasses__()
+    assert classes | {0} == told
