@@ -1,4 +1,4 @@
-"""Loading files and folders; and everything real that is beside the checkout."""
+"""Loading files and folders."""
 
 from __future__ import annotations
 
@@ -99,47 +99,3 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not there"):
         loaded(Living(), tmp_path / "nothing")
-
-
-# -- what is real
-
-DEFINITIONS = ["klm-head", "klm-2024-06", "misc", "module-manager-v1alpha1"]
-
-
-@pytest.mark.parametrize("folder", DEFINITIONS)
-def test_the_real_definitions_load(shared: Path, folder: str) -> None:
-    living = Living()
-    report = loaded(living, shared / "kyma/crds" / folder)
-    assert [f for f in report.failures if "invalid" not in f.partition(":")[0]] == []
-    assert report.loaded
-
-
-@pytest.fixture(scope="module")
-def with_definitions(shared: Path) -> Living:
-    living = Living()
-    loaded(living, shared / "kyma/crds/klm-head")
-    return living
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "catalog/derived/moduletemplates",
-        "catalog/derived/modulereleasemetas",
-        "moduletemplates",
-        "modulereleasemeta",
-        "kyma-crs",
-    ],
-)
-def test_the_real_catalog_loads(shared: Path, with_definitions: Living, folder: str) -> None:
-    report = loaded(with_definitions, shared / "kyma" / folder)
-    refused = [f for f in report.failures if "cluster-ip-0.0.28.yaml" not in f]
-    assert refused == [], "all but the one whose name the real definition refuses as well (two letters after the dash)"
-    assert report.loaded
-
-
-def test_the_real_manifests_load(shared: Path) -> None:
-    living = Living()
-    report = loaded(living, shared / "kyma/catalog/derived/raw-manifests")
-    assert report.failures == []
-    assert len(report.loaded) > 200
