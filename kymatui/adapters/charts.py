@@ -29,13 +29,21 @@ LARGEST_INDEX = 200 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to get in: a user for repositories, authorities to trust, and whether a registry may go without TLS."""
+    """How to get in: a user for repositories, authorities to trust, and whether a registry may go without TLS.
+
+    certificate  files of the client's own certificate and key, for servers that ask for one
+    unverified   whether any server's certificate will do
+    everywhere   whether other hosts that a repository points to get the user's name and password too
+    """
 
     username: str = ""
     password: str = field(default="", repr=False)
     ca: str | None = None
     plain_http: bool = False
     cache: Path | None = None
+    certificate: tuple[str, str] | None = None
+    unverified: bool = False
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,8 @@ class ChartFetcher:
         if urlsplit(url).scheme not in ("http", "https"):
             raise HelmError(f"{url!r} is no URL that can be fetched")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
-        if self._access.username and urlsplit(url).netloc == urlsplit(owner).netloc:
+        known = self._access.everywhere or urlsplit(url).netloc == urlsplit(owner).netloc
+        if self._access.username and known:
             more["headers"]["Authorization"] = Credentials(self._access.username, self._access.password).basic
         with self._requester().send("GET", url, **more) as response:
             if response.status_code != 200:
@@ -139,7 +148,10 @@ class ChartFetcher:
         if self._sender is None:
             import requests
 
-            self._sender = Requester(requests.Session(), verify=self._access.ca or True)
+            session = requests.Session()
+            session.cert = self._access.certificate
+            verify = False if self._access.unverified else self._access.ca or True
+            self._sender = Requester(session, verify=verify)
         return self._sender
 
     # registries
@@ -171,6 +183,8 @@ class ChartFetcher:
             credentials=lambda registry: given or files.find(registry),
             insecure=self._access.plain_http,
             ca=self._access.ca,
+            certificate=self._access.certificate,
+            unverified=self._access.unverified,
         )
 
     def _tag(self, registry: Registry, where: Reference, version: str) -> str:

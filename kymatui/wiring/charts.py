@@ -20,15 +20,23 @@ def fetch_chart(
     password: str = "",
     ca: str | None = None,
     plain_http: bool = False,
+    certificate: tuple[str, str] | None = None,
+    unverified: bool = False,
+    everywhere: bool = False,
     provenance: bool = False,
 ) -> FetchedChart:
-    """A packed chart by URL, by name in a repository, or by `oci://` reference.
+    """A packed chart by URL, by name in a repository, or by `oci://` reference; for how to get in see `Access`.
 
     Raises RegistryError where it cannot be fetched, HelmError where what is there is no chart of that version.
     """
     from kymatui.adapters.charts import Access, ChartFetcher
 
-    fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache_folder("charts")))
+    if unverified:
+        import urllib3
+
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
+    cache = cache_folder("charts")
+    fetcher = ChartFetcher(Access(username, password, ca, plain_http, cache, certificate, unverified, everywhere))
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)
 
 

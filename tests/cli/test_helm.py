@@ -293,3 +293,37 @@ def test_provenance_that_is_not_there_is_told(
     status, _, err = helm(capsys, "pull", "demo", "--repo", repository, "-d", tmp_path / "nowhere", "--verify")
     assert (status, (tmp_path / "nowhere").exists()) == (1, False)
     assert "404" in err
+
+
+class Asking(Quiet):
+    def do_GET(self) -> None:
+        if self.headers.get("Authorization") != "Basic dTpw":
+            self.send_error(401)
+        else:
+            super().do_GET()
+
+
+@pytest.mark.parametrize("flags", [[], ["--pass-credentials"]])
+def test_other_hosts_get_the_password_only_when_asked(
+    tmp_path: Path, repository: str, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    """The index is on one host, the archives are on another, and both ask for a password."""
+    served = tmp_path / "served"
+    handler = functools.partial(Asking, directory=str(served))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        index = (served / "index.yaml").read_text()
+        there = f"http://127.0.0.1:{server.server_port}"
+        (served / "index.yaml").write_text(index.replace("demo-0.1.0.tgz", f"{there}/demo-0.1.0.tgz"))
+        words = ["show", "readme", "demo", "--repo", repository, "--username", "u", "--password", "p", *flags]
+        status, out, err = helm(capsys, *words)
+        server.shutdown()
+    assert (status, out) == ((0, "# demo\n\n") if flags else (1, ""))
+    assert ("refuses the credentials" in err) is not bool(flags)
+
+
+def test_a_certificate_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["template", "r", "http://127.0.0.1:9/x.tgz", "--cert-file", "nowhere.pem", "--key-file", "nowhere.key"]
+    status, _, err = helm(capsys, *words)
+    assert status == 1
+    assert "--cert-file: nowhere.pem cannot be read" in err

@@ -54,6 +54,10 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--username", default="", help="for the repository or the registry")
     group.add_argument("--password", default="", help="better in the environment: KYMATUI_HELM_PASSWORD")
     group.add_argument("--ca-file", default=None, metavar="FILE", help="certificates to trust instead of the system's")
+    group.add_argument("--cert-file", default="", metavar="FILE", help="your own certificate, for servers that ask")
+    group.add_argument("--key-file", default="", metavar="FILE", help="its key")
+    group.add_argument("--insecure-skip-tls-verify", action="store_true", help="trust whatever certificate comes")
+    group.add_argument("--pass-credentials", action="store_true", help="to all hosts that the repository points to")
     group.add_argument("--plain-http", action="store_true", help="speak to an OCI registry without TLS")
     group.add_argument("--verify", action="store_true", help="refuse the chart unless its provenance is signed")
     group.add_argument("--keyring", default=None, metavar="FILE", help="certificates of signers, for --verify")
@@ -75,8 +79,20 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
         password=args.password or os.environ.get("KYMATUI_HELM_PASSWORD", ""),
         ca=args.ca_file,
         plain_http=args.plain_http,
+        certificate=_certificate(args),
+        unverified=args.insecure_skip_tls_verify,
+        everywhere=args.pass_credentials,
         provenance=provenance or args.verify,
     )
+
+
+def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:
+    if not args.cert_file and not args.key_file:
+        return None
+    for flag, file in (("--cert-file", args.cert_file), ("--key-file", args.key_file)):
+        if not Path(file).is_file():
+            raise HelmError(f"{flag}: {file or 'no file'} cannot be read", hint="name the certificate and its key")
+    return args.cert_file, args.key_file
 
 
 def load(args: argparse.Namespace, reference: str) -> Chart:
