@@ -18,13 +18,12 @@ from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Looks, Place, Seen, Session
 from kymatui.ui.mailbox import Mailbox
-from kymatui.ui.navigation import Step, Trail, Visits
 from kymatui.ui.presenters.connection import Connection, banner, describe
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
-from kymatui.ui.screens.opening import HOME, screen_for
 from kymatui.ui.stylesheets import styles_dir
 from kymatui.ui.themes import THEMES
+from kymatui.ui.ways import Ways
 from kymatui.ui.widgets.frame import FrameFacts
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class KymatuiApp(App[int]):
         self.set_keymap(self.settings.keys)
         self.clock = clock
         self._ascii = AsciiFilter(self.settings.ascii)
-        self.visits = Visits((HOME,))
+        self.ways = Ways(self)
         self.fatal: KymatuiError | None = None
         self.snapshot: Snapshot | None = None
         self.catalog: Catalog | None = None
@@ -129,11 +128,13 @@ class KymatuiApp(App[int]):
     def _begin(self) -> None:
         """Behind the first paint: everything that it need not wait for."""
         self.has_begun = True
-        for screen in self.framed:
+        for screen in self.ways.framed:
             screen.call_later(screen.prompt)
         self._mailbox.open()
         self._link.start()
         self.set_interval(1, self._tick)
+        if self.settings.keys:
+            self._check_keys()
 
     def on_unmount(self) -> None:
         self._mailbox.close()
@@ -206,6 +207,11 @@ class KymatuiApp(App[int]):
             banner=banner(connection, self.failure) if self.catalog is not None else "",
         )
 
+    @property
+    def shown(self) -> FramedScreen | None:
+        """The screen that is seen, perhaps behind a question."""
+        return self.ways.shown
+
     def show_frame(self) -> None:
         if self.shown is not None and self.shown.is_mounted:
             self.shown.show_frame(self.frame_facts)
@@ -213,55 +219,13 @@ class KymatuiApp(App[int]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
 
-    # where the person is
+    def _check_keys(self) -> None:
+        """Says once what is wrong with the configured keys."""
+        from kymatui.ui.keymaps import keymap_problems
+        from kymatui.ui.screens.opening import key_scopes
 
-    @property
-    def framed(self) -> list[FramedScreen]:
-        """The screens above each other, without those that ask something."""
-        return [screen for screen in self.screen_stack if isinstance(screen, FramedScreen)]
-
-    @property
-    def shown(self) -> FramedScreen | None:
-        """The screen that is seen, perhaps behind a question."""
-        return self.framed[-1] if self.framed else None
-
-    def trail_to(self, screen: FramedScreen) -> Trail:
-        """The steps that lead to a screen."""
-        framed = self.framed
-        place = framed.index(screen) + 1 if screen in framed else len(framed)
-        return tuple(one.step for one in framed[:place])
-
-    def open(self, step: Step) -> None:
-        """Shows another screen above this one; the one that is there stays where it is."""
-        framed = self.framed
-        if framed and framed[-1].step.same_screen(step):
-            return
-        self.visits.visit((*(screen.step for screen in framed), step))
-        self.push_screen(screen_for(step))
-
-    def climb(self) -> None:
-        """Up one step."""
-        self.climb_to(len(self.framed) - 2)
-
-    def climb_to(self, number: int) -> None:
-        """Up to a crumb."""
-        if 0 <= number < len(self.framed) - 1:
-            self.visits.visit(tuple(screen.step for screen in self.framed[: number + 1]))
-            self.restore(self.visits.current)
-
-    def restore(self, trail: Trail) -> None:
-        """Shows a trail that was visited; screens that are there already stay as they are."""
-        same = 0
-        for screen, step in zip(self.framed, trail, strict=False):
-            if not screen.step.same_screen(step):
-                break
-            same += 1
-        for _ in self.framed[same:]:
-            self.pop_screen()
-        if same == len(trail):
-            self.call_later(self.framed[-1].show_tab, trail[-1].tab)
-        for step in trail[same:]:
-            self.push_screen(screen_for(step))
+        for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
+            self.problem(problem)
 
     # what the person asks for
 

@@ -24,7 +24,7 @@ def commands(app: KymatuiApp) -> tuple[ScreenCommand, ...]:
 
 
 def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
-    yield ScreenCommand("modules", "the catalog", lambda _: app.climb_to(0), aliases=("mod", "catalog"))
+    yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to(0), aliases=("mod", "catalog"))
     yield ScreenCommand(
         "module",
         "one module, on one of its tabs",
@@ -47,13 +47,13 @@ def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
         ("changes", "what changed while kymatui was open", "history"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
-    yield ScreenCommand("back", "where you were before", lambda _: app.restore(app.visits.go(-1)))
-    yield ScreenCommand("forward", "forward again", lambda _: app.restore(app.visits.go(1)))
+    yield ScreenCommand("back", "where you were before", lambda _: app.ways.back())
+    yield ScreenCommand("forward", "forward again", lambda _: app.ways.forward())
 
 
 def _place(app: KymatuiApp, kind: str, words: Sequence[str]) -> None:
     del words
-    app.open(Step(kind))
+    app.ways.open(Step(kind))
 
 
 def _modules(app: KymatuiApp) -> Sequence[str]:
@@ -68,7 +68,7 @@ def _module(app: KymatuiApp, words: Sequence[str]) -> None:
     elif tab not in TABS:
         app.problem(f"which tab? {', '.join(TABS)}")
     else:
-        app.open(Step("module", words[0], tab))
+        app.ways.open(Step("module", words[0], tab))
 
 
 def _table(app: KymatuiApp) -> Iterator[ScreenCommand]:

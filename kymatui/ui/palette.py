@@ -57,7 +57,7 @@ class Everything(Provider):
             yield from _commands(screen)
         app = cast("KymatuiApp", self.app)
         for row in app.catalog.rows if app.catalog is not None else ():
-            yield Entry(f"module {row.name}", row.reason.text, partial(app.open, Step("module", row.name)))
+            yield Entry(f"module {row.name}", row.reason.text, partial(app.ways.open, Step("module", row.name)))
 
 
 def _keys(screen: FramedScreen) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +11,19 @@ import pytest
 from textual.binding import Binding
 
 from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.ui.app import KymatuiApp
 from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.keymaps import Scope
 from kymatui.ui.navigation import Step
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.changes import ChangesScreen
 from kymatui.ui.screens.columns import ColumnsScreen
 from kymatui.ui.screens.matrix import MatrixScreen
 from kymatui.ui.screens.module import PANES, ModuleScreen
+from kymatui.ui.screens.opening import key_scopes
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.frame import TopLine
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
@@ -314,6 +319,50 @@ async def test_keys_that_are_off_say_why_and_stand_in_the_help() -> None:
         assert "Back" not in off
 
 
+async def test_the_help_shows_the_ids_by_which_keys_are_remapped() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        keys = app.screen.query(Facts).first()
+        assert "catalog.explain" not in keys.words
+        await pilot.press("i")
+        assert "catalog.explain" in keys.words
+
+
+async def test_a_key_that_is_given_away_twice_is_a_problem() -> None:
+    keys = {"app.channels": "x", "app.qiut": "f10"}
+    async with app_on(StillSession(world()), keys=keys).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.problems == [
+            "keys: there is no binding app.qiut; did you mean app.quit?",
+            "keys: x is wanted by app.channels and catalog.explain; only one of them gets it",
+            "keys: x is wanted by app.channels and module.checks; only one of them gets it",
+        ]
+
+
+async def test_keys_that_are_exchanged_are_no_problem() -> None:
+    keys = {"catalog.explain": "t", "catalog.tree": "x"}
+    async with app_on(StillSession(world()), keys=keys).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.problems == []
+        await pilot.press("t")
+        await pilot.pause()
+        assert app.shown is not None
+        assert app.shown.step.tab == "checks"
+
+
+async def test_what_is_malformed_is_listed_with_the_reason() -> None:
+    odd = {"apiVersion": b.API, "kind": "ModuleTemplate", "metadata": {"name": "odd-1", "namespace": "x"}, "spec": 7}
+    session = StillSession(replace(world(), templates=(*world().templates, odd)))
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert "keda" in shown(app)
+        await pilot.press("P")
+        await pilot.pause()
+        assert any("x/odd-1 is malformed: spec is not an object" in key for key in shown(app))
+
+
 @pytest.mark.parametrize(
     ("read_only", "state", "reason"),
     [
@@ -341,6 +390,8 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
             type(app.shown).WRITES = before
 
 
+# escape leaves a line of text before it leaves the screen; a question is left, not the program
+TAKEN_OVER = {"escape", "q"}
 SCREENS = (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen, ChangesScreen)
 
 
@@ -356,6 +407,13 @@ def test_every_key_has_a_name_a_description_and_an_action(owner: type) -> None:
             action = binding.action.partition("(")[0]
             known = hasattr(owner, f"action_{action}") or action in ("quit", "dismiss")
             assert known, f"{binding.id}: there is no action {action}"
+
+
+@pytest.mark.parametrize("one", list(key_scopes(KymatuiApp)), ids=lambda one: next(reversed(one)))
+def test_no_two_actions_of_one_screen_want_the_same_key(one: Scope) -> None:
+    wanted = Counter(key for keys in one.values() for key in keys)
+    shared = {key for key, count in wanted.items() if count > 1}
+    assert shared <= TAKEN_OVER, "which of them acts is chance"
 
 
 def test_no_screen_writes_yet() -> None:

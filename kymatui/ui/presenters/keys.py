@@ -24,12 +24,13 @@ GROUPS = {"table": "Moving and marking", "app": "Everywhere"}
 
 @dataclass(frozen=True, slots=True)
 class KeyHelp:
-    """One line of help; `off` says why the key does nothing now, or is empty."""
+    """One line of help; `off` says why the key does nothing now, or is empty. By its `id` a key is remapped."""
 
     group: str
     keys: str
     label: str
     off: str = ""
+    id: str = ""
 
 
 def key_name(key: str) -> str:
@@ -50,8 +51,9 @@ def group_of(binding_id: str | None, screen: str) -> str:
 
 
 def grouped(keys: Iterable[KeyHelp]) -> list[tuple[str, list[KeyHelp]]]:
-    """By group in order of appearance, the keys that work everywhere last."""
+    """The keys of the screen first, then those that move, and last those that work everywhere."""
     groups: dict[str, list[KeyHelp]] = {}
     for key in keys:
         groups.setdefault(key.group, []).append(key)
-    return sorted(groups.items(), key=lambda item: item[0] == GROUPS["app"])
+    last = (GROUPS["table"], GROUPS["app"])
+    return sorted(groups.items(), key=lambda item: last.index(item[0]) + 1 if item[0] in last else 0)

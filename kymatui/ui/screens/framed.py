@@ -72,7 +72,7 @@ class FramedScreen(PromptingScreen):
 
     def why_off(self, action: str) -> str:
         """Why an action can do nothing now; empty where it can."""
-        visits = self.kymatui.visits
+        visits = self.kymatui.ways.visits
         can = {
             "history_back": visits.can_go(-1),
             "history_forward": visits.can_go(1),
@@ -127,7 +127,7 @@ class FramedScreen(PromptingScreen):
             self.refresh_bindings()
 
     def show_frame(self, facts: FrameFacts) -> None:
-        self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.trail_to(self)))
+        self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.ways.trail_to(self)))
         banner = self.query_one("#banner", Static)
         banner.display = bool(facts.banner)
         if facts.banner:
@@ -135,7 +135,7 @@ class FramedScreen(PromptingScreen):
 
     def on_top_line_chosen(self, event: TopLine.Chosen) -> None:
         """A click on a crumb leads there."""
-        self.kymatui.climb_to(event.number)
+        self.kymatui.ways.climb_to(event.number)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys that open the prompt come before all others, so that what is typed right behind them is not lost;
@@ -170,42 +170,41 @@ class FramedScreen(PromptingScreen):
     # help and other screens
 
     def action_open(self, kind: str) -> None:
-        self.kymatui.open(Step(kind))
+        self.kymatui.ways.open(Step(kind))
 
     def action_history_back(self) -> None:
-        self.kymatui.restore(self.kymatui.visits.go(-1))
+        self.kymatui.ways.back()
 
     def action_history_forward(self) -> None:
-        self.kymatui.restore(self.kymatui.visits.go(1))
+        self.kymatui.ways.forward()
 
     def action_history_toggle(self) -> None:
-        self.kymatui.restore(self.kymatui.visits.toggle())
+        self.kymatui.ways.toggle()
 
     def action_back(self) -> None:
         """A filter is taken away first; then up one step. On the first screen there is nothing above."""
         if self.filter_text:
             self.filter_changed("")
         else:
-            self.kymatui.climb()
+            self.kymatui.ways.climb()
 
     def action_help(self) -> None:
         from kymatui.ui.screens.help import HelpScreen
 
-        crumbs = " › ".join(step.crumb for step in self.kymatui.trail_to(self))
+        crumbs = " › ".join(step.crumb for step in self.kymatui.ways.trail_to(self))
         self.app.push_screen(HelpScreen(f"Keys › {crumbs}", self.key_help(), self.all_commands()))
 
     def key_help(self) -> list[KeyHelp]:
         """One line an action; bindings of one action are joined."""
-        keys: dict[tuple[str, str], list[str]] = {}
+        found: dict[tuple[str, str, str], tuple[list[str], str]] = {}
         for key, active in self.active_bindings.items():
             binding = active.binding
             if binding.system or not binding.description or not binding.id:
                 continue
-            group = group_of(binding.id, self.name_in_help)
-            action = binding.action.partition("(")[0]
-            keys.setdefault((group, f"{binding.description}\0{action}"), []).append(key_name(key))
-        lines = []
-        for (group, what), names in keys.items():
-            label, _, action = what.partition("\0")
-            lines.append(KeyHelp(group, joined(names), label, self.why_off(action.rpartition(".")[2])))
-        return lines
+            group, action = group_of(binding.id, self.name_in_help), binding.action.partition("(")[0]
+            names, _ = found.setdefault((group, binding.description, action), ([], binding.id))
+            names.append(key_name(key))
+        return [
+            KeyHelp(group, joined(names), label, self.why_off(action.rpartition(".")[2]), name)
+            for (group, label, action), (names, name) in found.items()
+        ]

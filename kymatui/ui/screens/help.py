@@ -22,6 +22,7 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,escape,q", "dismiss", "Close", id="help.close"),
+        Binding("i", "ids", "Show the ids by which keys are remapped", id="help.ids"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="help.down"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="help.up"),
         Binding("pagedown,ctrl+f,space", "scroll(10)", "Page down", show=False, id="help.page-down"),
@@ -33,26 +34,35 @@ class HelpScreen(ModalScreen[None]):
         self._title = title
         self._keys = tuple(keys)
         self._commands = tuple(commands)
+        self._ids = False
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help") as box:
             box.border_title = self._title
-            box.border_subtitle = "? or esc closes, j and k scroll"
+            box.border_subtitle = "? or esc closes, j and k scroll, i shows ids for remapping"
             for group, keys in grouped(self._keys):
                 yield Static(Content.styled(group, "bold $primary"), classes="help-group")
                 facts = Facts(classes="help-keys", labels="$text-accent")
-                facts.show(map(_key, keys))
+                facts.show(_key(key) for key in keys)
                 yield facts
             yield Static(Content.styled("Commands, behind :", "bold $primary"), classes="help-group")
             commands = Facts(classes="help-keys", labels="$text-accent")
             commands.show(map(_command, self._commands))
             yield commands
 
+    def action_ids(self) -> None:
+        """Behind each key stands its id, as the configuration's `keys` wants it; again, and it is its meaning."""
+        self._ids = not self._ids
+        for facts, (_, keys) in zip(self.query(Facts), grouped(self._keys), strict=False):
+            facts.show(_key(key, ids=self._ids) for key in keys)
+
     def action_scroll(self, by: int) -> None:
         self.query_one("#help").scroll_relative(y=by, animate=False)
 
 
-def _key(key: KeyHelp) -> Fact:
+def _key(key: KeyHelp, *, ids: bool = False) -> Fact:
+    if ids:
+        return Fact(f"  {key.keys:<18}", f"{key.id:<28}{key.label}", "accent")
     off = f"   (off: {key.off})" if key.off else ""
     return Fact(f"  {key.keys:<18}", f"{key.label}{off}", "muted" if key.off else "")
 

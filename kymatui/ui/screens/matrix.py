@@ -62,4 +62,4 @@ class MatrixScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        self.kymatui.open(Step("module", event.key, "versions"))
+        self.kymatui.ways.open(Step("module", event.key, "versions"))

@@ -122,7 +122,7 @@ class ModuleScreen(FramedScreen):
 
     async def action_tab(self, title: str) -> None:
         await self._open(title)
-        self.kymatui.visits.turn(title)
+        self.kymatui.ways.visits.turn(title)
 
     async def _open(self, title: str) -> Pane:
         kind = next(kind for kind in PANES if title == kind.TITLE)
@@ -155,7 +155,7 @@ class ModuleScreen(FramedScreen):
         pane = await self._open(event.tab)
         if isinstance(pane, DocumentsPane) and event.about is not None:
             pane.about(event.about)
-        self.kymatui.visits.turn(event.tab)
+        self.kymatui.ways.visits.turn(event.tab)
         self.show_catalog()
 
     # search

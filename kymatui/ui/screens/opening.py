@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kymatui.ui.navigation import Step
 
 if TYPE_CHECKING:
+    from kymatui.ui.keymaps import Scope
     from kymatui.ui.screens.framed import FramedScreen
 
 HOME = Step("modules")
 KINDS = ("modules", "module", "channels", "problems", "changes")
+
+
+def key_scopes(app: type) -> Iterator[Scope]:
+    """The keys that work at the same time: those of each screen, with those of its tables and tabs."""
+    from kymatui.ui.keymaps import scope
+    from kymatui.ui.screens.catalog import CatalogScreen
+    from kymatui.ui.screens.changes import ChangesScreen
+    from kymatui.ui.screens.columns import ColumnsScreen
+    from kymatui.ui.screens.help import HelpScreen
+    from kymatui.ui.screens.matrix import MatrixScreen
+    from kymatui.ui.screens.module import PANES, ModuleScreen
+    from kymatui.ui.screens.problems import ProblemsScreen
+    from kymatui.ui.widgets.document import Document
+    from kymatui.ui.widgets.live_table import LiveTable
+    from kymatui.ui.widgets.prompt import Prompt
+
+    for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen):
+        yield scope(app, screen, LiveTable)
+    for pane in PANES:
+        yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
+    yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, Prompt))
 
 
 def screen_for(step: Step) -> FramedScreen:
