@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kymatui.ui.presenters.filtering import Filter
 from kymatui.ui.widgets.row_list import EMPTY, Cell, Row
 
-_DIGITS = re.compile(r"(\d+)")
+_DIGITS = re.compile(r"(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ def _order(cell: Cell) -> tuple[object, ...]:
     return (0, cell.order) if cell.order is not None else (1, natural(cell.text))
 
 
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key by which `item-10` comes behind `item-9`."""
-    parts = _DIGITS.split(text.casefold())
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part)
+@lru_cache(maxsize=32768)
+def natural(text: str) -> tuple[str | int, ...]:
+    """A key by which `item-10` comes behind `item-9`: texts and numbers in turn, so that equals meet equals."""
+    parts: list[str | int] = list(_DIGITS.split(text.casefold()))
+    parts[1::2] = map(int, parts[1::2])
+    return tuple(parts)
