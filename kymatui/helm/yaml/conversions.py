@@ -22,10 +22,10 @@ _COLLECTIONS: Final = (dict, list)
 
 
 class BadKey:
-    """A key that has no JSON; it matters only when it is still there at the end."""
+    """A key that has no JSON: null, or a number that is too large. It matters where it is still there at the end."""
 
-    def __init__(self, shown: str) -> None:
-        self.shown = shown
+    def __init__(self, value: int | None) -> None:
+        self.value = value
 
 
 def copy_plain(value: Any) -> Any:
@@ -69,14 +69,22 @@ def check_clean(value: Any) -> None:
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
-            for key in part:
+            for key, value in part.items():
                 if isinstance(key, BadKey):
-                    raise YamlError(f"{CONVERTING}unsupported map key of type: {key.shown}")
+                    raise YamlError(CONVERTING + _unsupported(key, value))
             waiting.extend(part.values())
         elif isinstance(part, list):
             waiting.extend(part)
         elif isinstance(part, float) and not math.isfinite(part):
             raise YamlError(f"{CONVERTING}json: unsupported value: {format_float(part)}")
+
+
+def _unsupported(key: BadKey, value: Any) -> str:
+    from kymatui.helm.govalues.printf import sprintf
+    from kymatui.helm.yaml.misreading import in_go
+
+    kind, shown = ("%!s(<nil>)", "<nil>") if key.value is None else ("uint64", f"0x{key.value:x}")
+    return f"unsupported map key of type: {kind}, key: {shown}, value: {sprintf('%+#v', in_go(value))}"
 
 
 def syntax_error(error: pyyaml.YAMLError) -> YamlError:

@@ -14,6 +14,15 @@ from kymatui.helm.yaml.conversions import BadKey
 _KEY_WANTED: Final = "did not find expected key"
 _ENTRY_WANTED: Final = "did not find expected '-' indicator"
 _EMPTY = re.compile(r"[\[{](?:\s|#.*)*[\]}]")
+_INT: Final = 1 << 63
+_NO__PROPERTY: Final = re.compile(r"(?:^|[\s\[{,])[!&]\S*\Z")
+COLON: Final = "found unexpected ':'"
+_NO_SPACE: Final = "did not find expected whitespace or line break"
+_IN_TAGS: Final = ",[]"
+_TAG: Final = re.compile(r"(?:&\S+\s+)?![^\s,\[\]{}]*")
+_PROPERTY: Final = re.compile(r"(?:^|[\s\[{,])[!&]\S*\Z")
+COLON: Final = "\uf8c3"
+"""Stands for a colon that libyaml refuses."""
 _ENTRY = re.compile(r"^[ \t]*-[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -89,18 +98,75 @@ def _events(parser: Any) -> Iterator[Any]:
         return
 
 
+def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> str | None:
+    """Go's words for `[]: x` and `{}: x` in a collection; None where they can be a key."""
+    text = data.decode("utf-8-sig", "replace")
+    if text[event.end_mark.index - 1 : event.end_mark.index] not in ("]", "}"):
+        return None
+    opening = "[" if isinstance(event, pyyaml.SequenceEndEvent) else "{"
+    start = text.rfind(opening, 0, event.end_mark.index)
+    before = text[:start].rstrip()
+    if before.endswith("?") or _PROPERTY.search(before):
+        return None
+    line = text.count("\n", 0, start)
+    where = f"line {line}: " if line else ""
+    if flow:
+        closing = "]" if text.rfind("[", 0, start) > text.rfind("{", 0, start) else "}"
+        return f"{where}did not find expected ',' or '{closing}'"
+    return where + (_ENTRY_WANTED if isinstance(container, list) else _KEY_WANTED)
+
+
+class UnexpectedCharacterError(Exception):
+    """libyaml refuses what go-yaml takes: the same text with a stand-in for that character can be read.
+
+    `{a:}` has "a:" in it; a comma or a bracket behind a tag belongs to the tag.
+    """
+
+    def __init__(self, repaired: bytes, error: pyyaml.YAMLError) -> None:
+        super().__init__()
+        self.repaired = repaired
+        self.error = error
+
+
+def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
+    """Raises UnexpectedCharacterError where another character in that place lets libyaml go on."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
+    if mark is None or problem not in (_NO_COLON, _NO_SPACE):
+        return
+    text = data.decode("utf-8-sig", "replace")
+    found = text[mark.index : mark.index + 1]
+    if found == ":" and problem == _NO_COLON:
+        _replace(text, mark.index, COLON, error)
+    elif found and found in _IN_TAGS and problem == _NO_SPACE:
+        _replace(text, mark.index, f"%{ord(found):02X}", error)
+
+
+def repair_tag(event: Any, data: bytes) -> None:
+    """The same for a tag within brackets, which libyaml ends before a comma or a bracket."""
+    text = data.decode("utf-8-sig", "replace")
+    tag = _TAG.match(text, event.start_mark.index)
+    if tag is not None and (found := text[tag.end() : tag.end() + 1]) and found in _IN_TAGS:
+        error = pyyaml.scanner.ScannerError(None, None, _NO_SPACE, event.start_mark)
+        _replace(text, tag.end(), f"%{ord(found):02X}", error)
+
+
+def _replace(text: str, index: int, instead: str, error: pyyaml.YAMLError) -> None:
+    raise UnexpectedCharacterError((text[:index] + instead + text[index + 1 :]).encode(), error) from error
+
+
 def shown_key(value: Any) -> str:
-    """Go's %#v of a map or a list as go-yaml has it."""
+    """Go's %#v of a value as go-yaml has it."""
     from kymatui.helm.govalues.printf import sprintf
 
-    return sprintf("%#v", _in_go(value))
+    return sprintf("%#v", in_go(value))
 
 
-def _in_go(value: Any) -> Any:
+def in_go(value: Any) -> Any:
     if isinstance(value, dict):
-        return TypedMap("map[interface {}]interface {}", {_in_go(key): _in_go(part) for key, part in value.items()})
+        return TypedMap("map[interface {}]interface {}", {in_go(key): in_go(part) for key, part in value.items()})
     if isinstance(value, list):
-        return [_in_go(part) for part in value]
+        return [in_go(part) for part in value]
     if isinstance(value, BadKey):
-        return None
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        return value.value
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _INT
+    return int(value) if whole else value

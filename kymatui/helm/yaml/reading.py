@@ -27,7 +27,15 @@ from kymatui.helm.yaml.conversions import (
     syntax_error,
 )
 from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.misreading import bracket_problem, shown_key
+from kymatui.helm.yaml.misreading import (
+    COLON,
+    UnexpectedCharacterError,
+    bracket_problem,
+    empty_key_problem,
+    repair_syntax,
+    repair_tag,
+    shown_key,
+)
 from kymatui.helm.yaml.resolving import (
     BINARY,
     HINTS,
@@ -57,19 +65,9 @@ MAX_DEPTH: Final = 500
 _NO_KEY: Final = object()
 _MERGE_KEY: Final = object()
 _END: Final = object()
-_COLON: Final = "\uf8c3"
 _MAX_COLONS: Final = 100
-_ODD: Final = (b"?", b"\\/", _COLON.encode())
+_ODD: Final = (b"?", b"\\/", COLON.encode())
 _SLASH = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
-
-
-class _UnexpectedColonError(Exception):
-    """libyaml refuses `{a:}`, go-yaml has "a:" there: the same text with a stand-in for that colon can be read."""
-
-    def __init__(self, repaired: bytes, error: pyyaml.YAMLError) -> None:
-        super().__init__()
-        self.repaired = repaired
-        self.error = error
 
 
 class _EarlyEndError(Exception):
@@ -123,7 +121,7 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
         reader = _Reader(data, strict, whole=whole)
         try:
             value = reader.next_document()
-        except _UnexpectedColonError as found:
+        except UnexpectedCharacterError as found:
             data = found.repaired
         else:
             return None if value is _END else value, reader.unclean
@@ -141,7 +139,7 @@ def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True)
     try:
         while (value := reader.next_document()) is not _END:
             yield value
-    except _UnexpectedColonError as found:
+    except UnexpectedCharacterError as found:
         raise syntax_error(found.error) from found.error
 
 
@@ -181,7 +179,7 @@ class _Reader:
         except _EarlyEndError as end:
             return end.value
         except pyyaml.YAMLError as error:
-            self._repair(error)
+            repair_syntax(error, self.data)
             if (problem := bracket_problem(error, self.data, _Parser)) is not None:
                 raise YamlError(f"{CONVERTING}yaml: {problem}") from error
             raise syntax_error(error) from error
@@ -191,15 +189,6 @@ class _Reader:
         if self.unclean:
             check_clean(value)
         return value
-
-    def _repair(self, error: pyyaml.YAMLError) -> None:
-        mark = getattr(error, "problem_mark", None)
-        if mark is None or getattr(error, "problem", "") != "found unexpected ':'":
-            return
-        text = self.data.decode("utf-8-sig", "replace")
-        if text[mark.index : mark.index + 1] == ":":
-            repaired = text[: mark.index] + _COLON + text[mark.index + 1 :]
-            raise _UnexpectedColonError(repaired.encode(), error) from error
 
     def _refuse(self) -> None:
         if self.failure is None:
@@ -250,11 +239,15 @@ class _Reader:
                     if _is_merge(event) and key is _NO_KEY and type(container) is dict:
                         key = _MERGE_KEY
                         continue
+                    if flow:
+                        repair_tag(event, self.data)
                     value = self._tagged(event)
                 if event.anchor is not None:
                     self.anchors[event.anchor] = _Anchored(value, 1, True)
             elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
                 self.decoded += 1
+                if event.tag is not None and event.flow_style:
+                    repair_tag(event, self.data)
                 self._open(event, len(stack))
                 stack.append((container, key, anchored, started, flow))
                 container, key, anchored, started = {} if kind is pyyaml.MappingStartEvent else [], _NO_KEY, None, 0
@@ -276,11 +269,9 @@ class _Reader:
             if type(container) is list:
                 container.append(float(value) if value.__class__ is whole else value)
             elif key is _NO_KEY:
-                key = (
-                    value
-                    if value.__class__ is str
-                    else self._key(value, from_alias or len(stack) > 1 or bool(container))
-                )
+                if value.__class__ in (dict, list) and not value and not from_alias:
+                    self._empty_key(value, event, (stack[-1][0], container), flow)
+                key = value if value.__class__ is str else self._key(value)
             elif key is _MERGE_KEY:
                 self._merge(container, value, from_alias)
                 key = _NO_KEY
@@ -303,8 +294,8 @@ class _Reader:
     def _examine(self, event: Any, flow: bool, mapping: bool) -> None:
         """What go-yaml's scanner sees otherwise than libyaml: `?` in flow, `\\/` in quotes, our own stand-in."""
         text: str = event.value
-        if _COLON in text:
-            event.value = text.replace(_COLON, ":")
+        if COLON in text:
+            event.value = text.replace(COLON, ":")
         if flow and not event.style and "?" in text[1:]:
             closing = "}" if mapping else "]"
             line = event.start_mark.line
@@ -352,10 +343,16 @@ class _Reader:
         ):
             self._fail("document contains excessive aliasing")
 
-    def _key(self, value: Any, inner: bool) -> Any:
+    def _empty_key(self, value: Any, event: Any, containers: tuple[Any, Any], flow: bool) -> None:
+        """`[]` or `{}` as a key: go-yaml has forgotten that they could be one when the colon comes."""
+        parent, container = containers
+        if parent is None and not container and self.key_at == self.root_at:
+            raise _EarlyEndError(value)
+        if problem := empty_key_problem(event, self.data, parent if not container and not flow else container, flow):
+            raise YamlError(f"{CONVERTING}yaml: {problem}")
+
+    def _key(self, value: Any) -> Any:
         if isinstance(value, (dict, list)):
-            if not value and not inner and self.key_at == self.root_at:
-                raise _EarlyEndError(value)
             self._fail(f"invalid map key: {shown_key(value)}")
             return ""
         if isinstance(value, bool):
@@ -365,7 +362,7 @@ class _Reader:
         if isinstance(value, int) and value <= MAX_INT:
             return str(value)
         self.unclean = True
-        return BadKey("%!s(<nil>)" if value is None else "uint64")
+        return BadKey(value)
 
     def _merge(self, target: dict[str, Any], value: Any, from_alias: bool) -> None:
         """What a merge key brings replaces what stands before it, and is replaced by what comes after it."""

@@ -154,6 +154,10 @@ def test_flow_collections_that_libyaml_reads_otherwise(text: str, value: Any) ->
         ("a: b\n{x}\n", "line 3: could not find expected ':'"),
         ("a: {{ .Values.x }}", 'invalid map key: map[interface {}]interface {}{".Values.x":interface {}(nil)}'),
         ("{[1, x, null]: 1}", 'invalid map key: []interface {}{1, "x", interface {}(nil)}'),
+        ("a:\n  []: b", "line 1: did not find expected key"),
+        ("- []: b", "did not find expected '-' indicator"),
+        ("a: [ {}: b ]", "did not find expected ',' or ']'"),
+        ("x:\n  ? []\n  : b", "invalid map key: []interface {}{}"),
         ("!!map {}: a", "invalid map key: map[interface {}]interface {}{}"),
     ],
 )
@@ -161,6 +165,21 @@ def test_brackets_where_a_key_should_be_are_refused_in_gos_words(text: str, prob
     with pytest.raises(YamlError) as caught:
         load_yaml(text)
     assert str(caught.value) == f"error converting YAML to JSON: yaml: {problem}"
+
+
+def test_a_tag_has_the_comma_or_the_bracket_that_follows_it() -> None:
+    """`!!str,` is a tag that go-yaml does not know, so it does not count."""
+    assert load_yaml("[!!str, {}]") == [{}]
+    assert load_yaml("a: [!!str x, !!int 3]") == {"a": ["x", 3.0]}
+    assert load_yaml("[&x !!str, y, *x]") == ["y", "y"]
+    assert load_yaml("!!seq]") == ""
+
+
+def test_a_key_that_is_null_is_told_with_its_value() -> None:
+    with pytest.raises(YamlError) as caught:
+        load_yaml("~: [1, x]")
+    problem = '%!s(<nil>), key: <nil>, value: []interface {}{1, "x"}'
+    assert str(caught.value) == f"error converting YAML to JSON: unsupported map key of type: {problem}"
 
 
 SYNTAX = st.lists(
