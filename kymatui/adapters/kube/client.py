@@ -223,8 +223,7 @@ class Client:
         cancel: threading.Event | None = None,
     ) -> Object:
         """Replaces an object; its resourceVersion, where it has one, must be the present one."""
-        metadata = body.get("metadata") or {}
-        path = resource.path(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""), subresource)
+        path = resource.path(*_place(body), subresource)
         return self._write("PUT", path, body, _write_query(how), cancel=cancel)
 
     def patch(
@@ -256,8 +255,7 @@ class Client:
         cancel: threading.Event | None = None,
     ) -> Object:
         """Server-side apply; raises ConflictError with the fields that others own in `body["details"]["causes"]`."""
-        metadata = body.get("metadata") or {}
-        namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+        namespace, name = _place(body)
         return self.patch(
             resource, name, body, PatchType.APPLY, namespace, subresource=subresource, how=how, cancel=cancel
         )
@@ -318,6 +316,12 @@ class Client:
             method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
         )
         return _object(self.transport.send(request, cancel).body)
+
+
+def _place(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Namespace and name of an object, "" where it has none."""
+    metadata = body.get("metadata") or {}
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
 
 
 def _close_when(cancel: threading.Event, ended: threading.Event, stream: Stream) -> None:

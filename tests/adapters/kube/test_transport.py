@@ -261,7 +261,7 @@ def test_credentials_that_stay_wrong_are_refused_with_the_user_and_the_kind_of_p
 
 
 def test_an_expired_web_token_says_when() -> None:
-    from tests.adapters.test_kube_credentials import jwt
+    from tests.adapters.kube.test_credentials import jwt
 
     with serving(Script(refuses(401, "Unauthorized"))) as address, pytest.raises(UnauthorizedError) as caught:
         Transport(connection(address, bearer(jwt({"exp": 86400})))).send(GET)

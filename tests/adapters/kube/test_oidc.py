@@ -12,7 +12,7 @@ import pytest
 from kymatui.adapters.kube.connections import connect
 from kymatui.errors import ConfigurationError
 from tests.adapters.clusters import Exchange, serving
-from tests.adapters.test_kube_credentials import jwt
+from tests.adapters.kube.test_credentials import jwt
 
 OLD, NEW = jwt({"exp": 5}), jwt({"exp": 4102444800})
 
