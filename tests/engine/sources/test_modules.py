@@ -1,0 +1,132 @@
+"""Modules by their components: layers that are verified before anything of them is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.engine.sources.addresses import digest_of
+from kymatui.engine.sources.modules import Module, Trust, parse_component
+from kymatui.engine.sources.reading import SourceError
+from kymatui.helm import dump_yaml
+from kymatui.ocm import DescriptorError, Keys, SignatureError, read_descriptor
+from tests.engine.sources.fetching import StoredBlobs
+from tests.engine.sources.packing import tar
+from tests.ocm.components import component, public_pem, resource, signed
+
+RAW = b"apiVersion: v1\nkind: Secret\nmetadata: {name: raw}\n"
+CR = "apiVersion: x.io/v1\nkind: A\nmetadata: {name: a}\n"
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.x.io}\n"
+CONTEXT = [{"type": "OCIRegistry", "baseUrl": "reg.io"}]
+TRUST = Trust(Keys(public_key=public_pem()))
+
+
+def layer(blobs: StoredBlobs, name: str, content: bytes, kind: str = "yaml", media: str = "application/x-tar") -> Any:
+    digest = blobs.add(content)
+    access = {"type": "localBlob", "localReference": digest, "mediaType": media}
+    told = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "genericBlobDigest/v1", "value": digest[7:]}
+    return resource(name, type=kind, access=access, digest=told)
+
+
+def described(*resources: Any) -> dict[str, Any]:
+    return component(resources=list(resources), repositoryContexts=CONTEXT)
+
+
+def test_the_manifest_and_the_default_resource_of_a_module() -> None:
+    blobs = StoredBlobs()
+    document = described(
+        layer(blobs, "raw-manifest", tar({"raw.yaml": RAW})),
+        layer(blobs, "default-cr", tar({"cr.yaml": CR})),
+        layer(blobs, "crds", tar({"crd.yaml": CRD}, packed=True)),
+    )
+    [bundle] = Module(read_descriptor(document), blobs).bundles(namespace="shop")
+    assert [one["metadata"]["name"] for one in bundle.objects] == ["raw"]
+    assert [one["metadata"]["name"] for one in bundle.crds] == ["as.x.io"]
+    assert bundle.resource is not None
+    assert bundle.resource["kind"] == "A"
+    assert (bundle.name, bundle.namespace, bundle.version) == ("raw-manifest", "shop", "1.0.0")
+    assert bundle.origin.address.startswith("reg.io/component-descriptors/acme.org/c@sha256:")
+
+
+def test_charts_of_the_first_generation_with_their_config() -> None:
+    chart = {
+        "Chart.yaml": "apiVersion: v2\nname: redis\nversion: 0.1.0\n",
+        "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .Values.a }}'}\n",
+    }
+    blobs = StoredBlobs()
+    document = described(
+        layer(blobs, "config", b'configs: [{name: redis, clientConfig: "Namespace=db", overrides: "a=1"}]', media=""),
+        layer(blobs, "redis", tar(chart, packed=True), kind="helm-chart"),
+    )
+    [bundle] = Module(read_descriptor(document), blobs).bundles()
+    assert (bundle.name, bundle.namespace, bundle.objects[0]["data"]) == ("redis", "db", {"a": "1"})
+
+
+def test_a_signed_module_is_used_once_it_is_verified() -> None:
+    blobs = StoredBlobs()
+    document = signed(described(layer(blobs, "raw-manifest", tar({"raw.yaml": RAW}))))
+    assert Module(read_descriptor(document), blobs, trust=TRUST).bundles()[0].objects
+
+
+def test_nothing_is_fetched_of_a_module_that_is_not_signed_as_asked() -> None:
+    blobs = StoredBlobs()
+    document = described(layer(blobs, "raw-manifest", tar({"raw.yaml": RAW})))
+    for one in (document, signed(document, number=1)):
+        with pytest.raises(SignatureError):
+            Module(read_descriptor(one), blobs, trust=TRUST)
+    assert blobs.asked == []
+
+
+def test_a_layer_that_was_put_in_the_place_of_the_signed_one_is_refused() -> None:
+    blobs = StoredBlobs()
+    document = signed(described(layer(blobs, "raw-manifest", tar({"raw.yaml": RAW}))))
+    other = blobs.add(tar({"raw.yaml": RAW.replace(b"raw", b"evil")}))
+    document["component"]["resources"][0]["access"]["localReference"] = other
+    descriptor = read_descriptor(document)
+    assert Module(descriptor, blobs).bundles()
+    with pytest.raises(SignatureError, match="signed was"):
+        Module(descriptor, blobs, trust=TRUST).bundles()
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        ([], "no layer that can be installed"),
+        ([("default-cr", tar({"a.yaml": CR}))], "no layer that can be installed"),
+        ([("raw-manifest", b"plain")], "no tar archive"),
+        ([("raw-manifest", tar({"a.yaml": RAW})), ("default-cr", tar({"a.yaml": ""}))], "holds 0 objects"),
+    ],
+    ids=["nothing", "only a resource", "no archive", "an empty resource"],
+)
+def test_modules_that_cannot_be_installed(resources: list[tuple[str, bytes]], words: str) -> None:
+    blobs = StoredBlobs()
+    document = described(*(layer(blobs, name, content) for name, content in resources))
+    with pytest.raises(SourceError, match=words):
+        Module(read_descriptor(document), blobs).bundles()
+
+
+def test_a_module_whose_registry_nobody_knows() -> None:
+    blobs = StoredBlobs()
+    document = component(resources=[layer(blobs, "raw-manifest", tar({"raw.yaml": RAW}))])
+    with pytest.raises(SourceError, match="nothing tells where layer raw-manifest is"):
+        Module(read_descriptor(document), blobs).bundles()
+    moved = Module(read_descriptor(document), blobs, registry="http://reg.io:5000", insecure=True)
+    assert moved.bundles()
+    assert blobs.asked[-1][1:] == (
+        "reg.io:5000/component-descriptors/acme.org/c",
+        digest_of(tar({"raw.yaml": RAW})),
+        "insecure",
+    )
+
+
+def test_descriptors_are_read_from_yaml_with_times_as_text() -> None:
+    text = dump_yaml(component()) + "# a comment\n"
+    text = text.replace("  provider: acme\n", "  provider: acme\n  creationTime: 2024-05-17T12:00:00Z\n")
+    assert parse_component(text, "here").creation_time == "2024-05-17T12:00:00Z"
+
+
+@pytest.mark.parametrize(("text", "words"), [("a: [", "here: .*yaml"), ("a: b", "here: this is no component")])
+def test_texts_that_are_no_descriptors(text: str, words: str) -> None:
+    with pytest.raises(DescriptorError, match=words):
+        parse_component(text, "here")
