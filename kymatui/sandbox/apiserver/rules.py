@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 from typing import Any
 
@@ -10,7 +11,7 @@ from kymatui.sandbox.apiserver.definitions import DEFINITIONS, begin_deletion
 from kymatui.sandbox.apiserver.exchange import User
 from kymatui.sandbox.apiserver.options import DeleteOptions
 from kymatui.sandbox.apiserver.resources import Object, Resource
-from kymatui.sandbox.apiserver.statuses import forbidden, invalid
+from kymatui.sandbox.apiserver.statuses import StatusError, forbidden, invalid
 from kymatui.sandbox.clock import Clock, timestamp
 from kymatui.sandbox.storage import Store
 
@@ -66,6 +67,8 @@ class KindRules:
             return
         if live is not None:
             follow_type(obj["spec"], live["spec"])
+            if live["spec"].get("type") == "LoadBalancer" != obj["spec"].get("type"):
+                obj["status"] = {"loadBalancer": {}}
         spec: dict[str, Any] = obj["spec"]
         kind = spec.get("type", "ClusterIP")
         if kind == "ExternalName":
@@ -73,7 +76,7 @@ class KindRules:
             return
         if not spec.get("clusterIP"):
             spec["clusterIP"] = self._free_address()
-        elif spec["clusterIP"] != "None":
+        elif spec["clusterIP"] != "None" and (live is None or live["spec"].get("clusterIP") != spec["clusterIP"]):
             self._check_address(obj, spec["clusterIP"])
         spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
         if spec["clusterIP"] == "None" and not spec.get("selector"):
@@ -81,8 +84,10 @@ class KindRules:
             spec.setdefault("ipFamilyPolicy", "RequireDualStack")
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
+        if live is None or live["spec"].get("ipFamilyPolicy") != spec["ipFamilyPolicy"]:
+            _check_families(obj)
         if kind in ("NodePort", "LoadBalancer"):
-            self._give_node_ports(spec)
+            self._give_node_ports(obj, live)
         if kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
             self._give_health_port(spec)
 
@@ -107,20 +112,56 @@ class KindRules:
         return f"10.{number // 65536 % 255}.{number // 256 % 256}.{number % 254 + 1}"
 
     def _check_address(self, obj: Object, address: str) -> None:
+        if not address.startswith(_CLUSTER_NETWORK) and _is_address(address):
+            text = f"failed to allocate IP {address}: the provided network does not match the current range"
+            raise _taken(obj, "spec.clusterIPs", f'["{address}"]', text)
         for spec in self._services(obj["metadata"].get("uid", "")):
             if address in (spec.get("clusterIPs") or ()):
                 text = f"failed to allocate IP {address}: provided IP is already allocated"
-                message = f'Invalid value: ["{address}"]: {text}'
-                cause = {"reason": "FieldValueInvalid", "message": message, "field": "spec.clusterIPs"}
-                raise invalid("Service", obj["metadata"]["name"], [cause])
+                raise _taken(obj, "spec.clusterIPs", f'["{address}"]', text)
 
-    def _give_node_ports(self, spec: dict[str, Any]) -> None:
-        taken = {port.get("nodePort") for other in self._services() for port in other.get("ports") or ()}
+    def _give_node_ports(self, obj: Object, live: Object | None) -> None:
+        spec = obj["spec"]
+        others = self._services((live or obj)["metadata"].get("uid", ""))
+        taken = {port.get("nodePort") for other in others for port in other.get("ports") or ()}
+        for index, port in enumerate(spec.get("ports") or ()):
+            number = port.get("nodePort")
+            if number and number not in _NODE_PORTS:
+                text = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+                raise _taken(obj, f"spec.ports[{index}].nodePort", str(number), text)
+            if number and number in taken:
+                raise _taken(obj, f"spec.ports[{index}].nodePort", str(number), "provided port is already allocated")
         taken |= {port.get("nodePort") for port in spec.get("ports") or ()}
         free = (number for number in _NODE_PORTS if number not in taken)
         for port in spec.get("ports") or ():
             if not port.get("nodePort"):
                 port["nodePort"] = next(free)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _taken(obj: Object, field: str, shown: str, text: str) -> StatusError:
+    cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {shown}: {text}", "field": field}
+    return invalid("Service", obj["metadata"]["name"], [cause])
+
+
+def _check_families(service: Object) -> None:
+    """The cluster has addresses of one family; headless services without a selector need none."""
+    spec = service["spec"]
+    if spec.get("clusterIP") == "None" and not spec.get("selector"):
+        return
+    if spec["ipFamilyPolicy"] == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        raise _taken(service, "spec.ipFamilyPolicy", '"RequireDualStack"', text)
+    for index, family in enumerate(spec["ipFamilies"]):
+        if family == "IPv6":
+            raise _taken(service, f"spec.ipFamilies[{index}]", '"IPv6"', "not configured on this cluster")
 
 
 _ADDRESSED = ("ClusterIP", "NodePort", "LoadBalancer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from kymatui.sandbox.apiserver.decoding import as_json, parse_json
@@ -9,7 +10,7 @@ from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.metadata import metadata_of
 from kymatui.sandbox.apiserver.negotiation import negotiate
 from kymatui.sandbox.apiserver.options import write_options
-from kymatui.sandbox.apiserver.patches import JSON_PATCH, patch_failure, read_patch
+from kymatui.sandbox.apiserver.patches import APPLY, JSON_PATCH, patch_failure, read_patch
 from kymatui.sandbox.apiserver.reading import Reader, encode
 from kymatui.sandbox.apiserver.resources import Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
@@ -24,6 +25,7 @@ from kymatui.sandbox.apiserver.writing import Writer
 from kymatui.sandbox.patching.failures import PatchFailedError
 from kymatui.sandbox.patching.jsonpatch import apply_json_patch
 from kymatui.sandbox.patching.mergepatch import apply_merge_patch
+from kymatui.sandbox.storage import Stored
 
 _BUILTIN = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 
@@ -44,6 +46,8 @@ class Scaling:
         paths = resource.scale_paths or _BUILTIN
         if request.method == "GET":
             return encode(scale_of(live, resource, paths), accepted)
+        if request.method == "PATCH" and read_patch(request, resource).kind == APPLY:
+            return encode(scale_of(self._applied(request, info, resource, user, stored), resource, paths), accepted)
         options = write_options(request, "UpdateOptions" if request.method == "PUT" else "PatchOptions")
         wanted = self._wanted(request, resource, scale_of(live, resource, paths))
         self._check(wanted, live, resource, info)
@@ -57,6 +61,34 @@ class Scaling:
         )
         written = self._writer.replace(resource, stored, live, obj, placed, user, options)
         return encode(scale_of(written, resource, paths), accepted)
+
+    def _applied(self, request: Request, info: RequestInfo, resource: Resource, user: User, stored: Stored) -> Object:
+        """Server-side apply of a scale: of the one field of the object that it stands for."""
+        options = write_options(request, "PatchOptions", apply=True)
+        patch = read_patch(request, resource)
+        patch.parse()
+        replicas = (patch.value.get("spec") or {}).get("replicas") or 0
+        if not isinstance(replicas, int):
+            raise _no_number(replicas)
+        if replicas < 0:
+            raise _below_zero(resource, info, replicas)
+        live = self._reader.object(resource, stored)
+        place = {"name": info.name, "namespace": info.namespace}
+        wanted: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": place}
+        _write(wanted, (resource.scale_paths or _BUILTIN)["specReplicasPath"], replicas)
+        now = self._reader.clock.now()
+        obj, _ = self._writer.ownership.applied(
+            resource,
+            live,
+            wanted,
+            options.manager,
+            "scale",
+            now,
+            force=options.force,
+            validation=options.validation,
+        )
+        placed = dataclasses.replace(info, subresource="")
+        return self._writer.replace(resource, stored, live, obj, placed, user, options)
 
     def _wanted(self, request: Request, resource: Resource, current: Object) -> Object:
         if request.method == "PUT":

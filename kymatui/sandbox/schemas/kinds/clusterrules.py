@@ -8,9 +8,11 @@ import json
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, unsupported, wrong
 from kymatui.sandbox.schemas.kinds.metadata import immutable, not_negative, one_of, validate_selector
 from kymatui.sandbox.schemas.kinds.names import (
+    cidr,
     dns_old_label,
     dns_subdomain,
     ip_address,
+    outside_address,
     port_number,
     qualified_name,
     wildcard_subdomain,
@@ -22,7 +24,6 @@ from kymatui.sandbox.schemas.quantities import amount
 
 Errors = list[FieldError]
 _LONGEST_EVENT_WORD, _LONGEST_EVENT_MESSAGE = 128, 1024
-_BAD_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
 def validate_claim(obj: Object) -> Errors:
@@ -263,24 +264,15 @@ def _validate_peer(peer: Object, at: str) -> Errors:
         errors += validate_selector(peer.get(name), f"{at}.{name}")
     block = peer.get("ipBlock")
     if block is not None:
-        cidr = block.get("cidr") or ""
-        if not cidr:
+        given = block.get("cidr") or ""
+        if not given:
             errors.append(required(f"{at}.ipBlock.cidr"))
-        elif not _is_cidr(cidr):
-            errors.append(wrong(f"{at}.ipBlock.cidr", cidr, _BAD_CIDR))
+        errors += [wrong(f"{at}.ipBlock.cidr", given, problem) for problem in (cidr(given) if given else ())]
         if peer.get("podSelector") is not None or peer.get("namespaceSelector") is not None:
             errors.append(forbidden(at, "may not specify both ipBlock and another peer"))
     elif peer.get("podSelector") is None and peer.get("namespaceSelector") is None:
         errors.append(required(at, "must specify a peer"))
     return errors
-
-
-def _is_cidr(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return "/" in text
 
 
 def validate_api_service(obj: Object) -> Errors:
@@ -325,17 +317,8 @@ def validate_endpoints(obj: Object) -> Errors:
 
 
 def _validate_endpoint(address: str, at: str) -> Errors:
-    errors = [wrong(at, address, problem) for problem in ip_address(address)]
-    if errors:
-        return [*errors, wrong(at, address, "must be a valid IP address")]
-    parsed = ipaddress.ip_address(address)
-    if parsed.is_unspecified:
-        errors.append(wrong(at, address, f"may not be unspecified ({address})"))
-    if parsed.is_loopback:
-        errors.append(wrong(at, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)"))
-    if parsed.is_link_local:
-        errors.append(wrong(at, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"))
-    return errors
+    errors = [wrong(at, address, problem) for problem in outside_address(address)]
+    return [*errors, wrong(at, address, "must be a valid IP address")] if ip_address(address) else errors
 
 
 def validate_event(obj: Object) -> Errors:

@@ -21,11 +21,14 @@ from kymatui.sandbox.schemas.kinds.metadata import (
     validate_labels,
 )
 from kymatui.sandbox.schemas.kinds.names import (
+    cidr,
     config_key,
     dns_label,
     dns_subdomain,
     ip_address,
+    outside_address,
     port_number,
+    qualified_name,
 )
 from kymatui.sandbox.schemas.kinds.podrules import PROTOCOLS, validate_port_or_name
 from kymatui.sandbox.schemas.nodes import Object
@@ -116,6 +119,8 @@ def validate_secret_update(new: Object, old: Object) -> Errors:
 
 # -- services
 
+_LONGEST_AFFINITY = 86_400
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
@@ -134,10 +139,12 @@ def validate_service(obj: Object) -> Errors:
     errors += _validate_service_ports(ports, kind or "", headless=headless)
     errors += validate_labels(spec.get("selector"), "spec.selector")
     errors += one_of(spec, "sessionAffinity", ("ClientIP", "None"), "spec")
+    errors += _validate_affinity(spec)
     errors += _validate_addresses(spec, kind or "")
     errors += one_of(spec, "type", _TYPES, "spec")
     errors += one_of(spec, "externalTrafficPolicy", ("Cluster", "Local"), "spec")
-    return errors + one_of(spec, "internalTrafficPolicy", ("Cluster", "Local"), "spec")
+    errors += one_of(spec, "internalTrafficPolicy", ("Cluster", "Local"), "spec")
+    return errors + one_of(spec, "trafficDistribution", _DISTRIBUTIONS, "spec")
 
 
 def _validate_external(spec: Object) -> Errors:
@@ -153,8 +160,20 @@ def _validate_addresses(spec: Object, kind: str) -> Errors:
     if address and address != "None" and kind != "ExternalName":
         errors += [wrong("spec.clusterIPs[0]", address, problem) for problem in ip_address(address)]
     for index, external in enumerate(spec.get("externalIPs") or ()):
-        errors += [wrong(f"spec.externalIPs[{index}]", external, problem) for problem in ip_address(external)]
+        errors += [wrong(f"spec.externalIPs[{index}]", external, problem) for problem in outside_address(external)]
+    for index, source in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        problems = cidr(source)
+        errors += [wrong(f"spec.LoadBalancerSourceRanges[{index}]", source, problem) for problem in problems]
     return errors
+
+
+def _validate_affinity(spec: Object) -> Errors:
+    """How long a client stays with one pod."""
+    seconds = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
+    if spec.get("sessionAffinity") != "ClientIP" or seconds is None or 0 < seconds <= _LONGEST_AFFINITY:
+        return []
+    text = f"must be greater than 0 and less than {_LONGEST_AFFINITY}"
+    return [wrong("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, text)]
 
 
 def _validate_service_ports(ports: list[Object], kind: str, *, headless: bool) -> Errors:
@@ -174,6 +193,8 @@ def _validate_service_ports(ports: list[Object], kind: str, *, headless: bool) -
         errors += [wrong(f"{at}.port", number, problem) for problem in port_number(number)]
         errors += one_of(port, "protocol", PROTOCOLS, at)
         errors += validate_port_or_name(port.get("targetPort", 0), f"{at}.targetPort")
+        protocol = port.get("appProtocol") or ""
+        errors += [wrong(f"{at}.appProtocol", protocol, problem) for problem in qualified_name(protocol or "x")]
         if port.get("nodePort") and kind in ("ClusterIP", "ExternalName"):
             errors.append(forbidden(f"{at}.nodePort", f"may not be used when `type` is '{kind}'"))
         if (number, port.get("protocol")) in seen and not headless:
@@ -195,11 +216,23 @@ def _same_port(at: str, port: Object) -> FieldError:
     return FieldError("Duplicate", at, f"Duplicate value: {json.dumps(shown, separators=(',', ':'))}")
 
 
+def validate_service_status(obj: Object) -> Errors:
+    """Only balanced services have addresses that balance."""
+    ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress")
+    if not ingress or obj["spec"].get("type") == "LoadBalancer":
+        return []
+    return [forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
+
+
 def validate_service_update(new: Object, old: Object) -> Errors:
     spec, stored = new["spec"], old["spec"]
     if "ExternalName" in (spec.get("type"), stored.get("type")):
         return []
     errors: Errors = []
+    families = spec.get("ipFamilies") or ["IPv4"]
+    if families[0] == "IPv6" and "." in (spec.get("clusterIP") or ""):
+        text = "expected an IPv6 value as indicated by `ipFamilies[0]`"
+        errors.append(wrong("spec.clusterIPs[0]", spec["clusterIP"], text))
     if stored.get("clusterIP") and spec.get("clusterIP") != stored["clusterIP"]:
         errors.append(wrong("spec.clusterIPs[0]", [spec.get("clusterIP") or ""], "may not change once set"))
     return errors

@@ -41,6 +41,7 @@ _BAD_CONFIG_KEY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
     "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+_BAD_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _BAD_PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
     "validation is '[0-9]+%')"
@@ -151,6 +152,30 @@ def port_number(value: int) -> list[str]:
 
 def percent(text: str) -> list[str]:
     return [] if _PERCENT.match(text) else [_BAD_PERCENT]
+
+
+def cidr(text: str) -> list[str]:
+    """A network: an address and the length of its prefix."""
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return [_BAD_CIDR]
+    return [] if "/" in text else [_BAD_CIDR]
+
+
+def outside_address(text: str) -> list[str]:
+    """An address that others can reach."""
+    problems = ip_address(text)
+    if problems:
+        return problems
+    parsed = ipaddress.ip_address(text)
+    if parsed.is_unspecified:
+        problems.append(f"may not be unspecified ({text})")
+    if parsed.is_loopback:
+        problems.append("may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if parsed.is_link_local:
+        problems.append("may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    return problems
 
 
 def ip_address(text: str) -> list[str]:

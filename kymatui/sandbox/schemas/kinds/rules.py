@@ -110,7 +110,7 @@ def validate_update(group: str, kind: str, new: Object, old: Object, subresource
     known = (group, kind)
     errors = validate_metadata_update(new, old)
     if subresource:
-        return errors
+        return errors + (configrules.validate_service_status(new) if known == ("", "Service") else [])
     rules = _CREATE.get(known) if known not in _ONLY_UPDATE_RULES else None
     changes = _UPDATE.get(known)
     found = changes(new, old) if changes is not None else []
