@@ -48,12 +48,16 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class FetchedChart:
-    """A packed chart: where it came from, its file name as helm would write it, its bytes, its provenance if asked."""
+    """A packed chart: where it came from, its file name as helm would write it, its bytes, its provenance if asked.
+
+    manifest  the digest of the manifest that a registry has for it, "" elsewhere
+    """
 
     source: str
     filename: str
     content: bytes = field(repr=False)
     provenance: bytes | None = field(default=None, repr=False)
+    manifest: str = ""
 
     @property
     def digest(self) -> str:
@@ -158,6 +162,8 @@ class ChartFetcher:
 
     def _from_registry(self, reference: str, version: str, provenance: bool) -> FetchedChart:
         where = parse_reference(reference)
+        if version and where.tag and version != where.tag:
+            raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
         registry = self._registry()
         if not where.tag and not where.digest:
             where = Reference(where.registry, where.repository, self._tag(registry, where, version))
@@ -174,7 +180,7 @@ class ChartFetcher:
         name = where.repository.rpartition("/")[2]
         label = (where.tag or version or where.digest.replace(":", "-")).replace("_", "+")
         blob = b"".join(registry.read_blob(where, signed)) if signed else None
-        return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob)
+        return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
 
     def _registry(self) -> Registry:
         given = Credentials(self._access.username, self._access.password) if self._access.username else None

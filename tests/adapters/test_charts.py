@@ -146,6 +146,7 @@ def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename:
     fetcher = ChartFetcher(Access(plain_http=True))
     found = fetcher.fetch(f"oci://{registry}/charts/{tail}", version=version, provenance=True)
     assert (found.filename, found.content, found.provenance) == (filename, ARCHIVE, b"signed")
+    assert found.manifest.startswith("sha256:")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,7 @@ def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename:
         ("demo", "9.0.0", "has no version 9.0.0"),
         ("image:1.0.0", "", "holds no Helm chart"),
         ("demo", "%%", "no version and no range"),
+        ("demo:1.0.0", "1.2.0", "chart reference and version mismatch: 1.2.0 is not 1.0.0"),
     ],
 )
 def test_what_a_registry_does_not_have(registry: str, tail: str, version: str, message: str) -> None:

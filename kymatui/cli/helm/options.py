@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
     """The packed chart that a reference means; see `kymatui.wiring.charts.fetch_chart`."""
     from kymatui.wiring.charts import fetch_chart
 
-    return fetch_chart(
+    fetched = fetch_chart(
         reference,
         version=wanted_version(args),
         repository=args.repo,
@@ -84,6 +85,9 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
         everywhere=args.pass_credentials,
         provenance=provenance or args.verify,
     )
+    if fetched.manifest:
+        print(f"Pulled: {fetched.source.removeprefix('oci://')}\nDigest: {fetched.manifest}", file=sys.stderr)
+    return fetched
 
 
 def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:

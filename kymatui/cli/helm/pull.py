@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,6 @@ def run(args: argparse.Namespace) -> int:
     _write(folder / Path(fetched.filename).name, fetched.content)
     if fetched.provenance is not None:
         _write(folder / f"{Path(fetched.filename).name}.prov", fetched.provenance)
-    if fetched.source.startswith("oci://"):
-        print(f"Pulled: {fetched.source.removeprefix('oci://')}\nDigest: {fetched.digest}", file=sys.stderr)
     return 0
 
 
