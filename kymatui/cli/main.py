@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kymatui import __version__
 from kymatui.cli.commands import COMMANDS, Command, by_name
@@ -20,7 +20,8 @@ class _Parser(argparse.ArgumentParser):
     """argparse leaves with 2 on bad words, but here 2 means findings; see `UsageError`."""
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
+        with contextlib.suppress(OSError):  # nobody reads it, see `_report`
+            self.print_usage(sys.stderr)
         raise UsageError(message, hint=f"`{self.prog} --help` lists what it takes")
 
 
@@ -43,16 +44,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("kymatui: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # the reader of our output (head, less) went away; point stdout elsewhere so that exit does not complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon(sys.stdout)
         return 141
 
 
 def _report(error: KymatuiError) -> None:
-    with contextlib.suppress(OSError):  # whoever read standard error went away: the exit status says it all the same
+    try:
         print(f"kymatui: {error}", file=sys.stderr)
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
+
+
+def _abandon(stream: TextIO) -> None:
+    """The reader of what we say (head, less) went away: it is pointed elsewhere, so that the end of the process, which
+    writes what is left, does not complain and has the status that it should."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if TYPE_CHECKING:
