@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ MIB: Final = 1024 * 1024
 LARGEST_LAYER: Final = 256 * MIB
 LARGEST_PAGE: Final = 64 * MIB
 MOST_REDIRECTS: Final = 5
+_HERE: Final = ("127.0.0.1", "localhost", "::1")
 _REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
@@ -40,6 +42,7 @@ class Fetcher:
     access       user, authorities and plain http for repositories of charts
     stale        a chart whose repository cannot be reached is taken from the cache as it was fetched last: for looking
                  only, never for installing
+    insecure     registries and hosts (host[:port]) that may go without TLS; None: registries for which a source asks
     cancelled    stops transfers
     """
 
@@ -50,6 +53,7 @@ class Fetcher:
         credentials: FindCredentials | None = None,
         access: Access | None = None,
         stale: bool = False,
+        insecure: Collection[str] | None = None,
         cancelled: threading.Event | None = None,
     ) -> None:
         self._folder = cache
@@ -58,6 +62,7 @@ class Fetcher:
         self._access = replace(access or Access(), cache=cache)
         self._charts = ChartFetcher(self._access)
         self._stale = stale
+        self._insecure = insecure
         self._cancelled = cancelled
         self._registries: dict[bool, Registry] = {}
         self._lock = threading.Lock()
@@ -68,6 +73,11 @@ class Fetcher:
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         """A blob, verified. Raises RegistryError."""
         where = parse_reference(f"{repository}@{digest}")
+        if insecure and self._insecure is not None and where.registry not in self._insecure:
+            raise RegistryError(
+                f"{where.registry} is to be reached without TLS, and nobody here has allowed that",
+                hint=f"allow it with --insecure-registry {where.registry}",
+            )
 
         def fetch() -> list[bytes]:
             chunks: list[bytes] = []
@@ -95,10 +105,10 @@ class Fetcher:
         return content
 
     def url(self, address: str) -> bytes:
-        """What stands at an https:// address, bounded. Raises RegistryError."""
+        """What stands at an https:// address, bounded; http:// on this machine, or where allowed. RegistryError."""
         shown = _shown(address)
         for _ in range(MOST_REDIRECTS):
-            if urlsplit(address).scheme != "https" and not self._access.plain_http:
+            if not self._is_allowed(address):
                 raise RegistryError(f"{shown} is no https:// address", hint="nothing was fetched from there")
             with self._requester().send("GET", address, stream=True, allow_redirects=False) as response:
                 if response.status_code in _REDIRECTS:
@@ -108,6 +118,15 @@ class Fetcher:
                     raise RegistryError(f"{shown}: HTTP {response.status_code} {response.reason or ''}".rstrip())
                 return _bounded(shown, response)
         raise RegistryError(f"{shown} leads from one address to the next")
+
+    def _is_allowed(self, address: str) -> bool:
+        """Nobody is led out of TLS, but to this machine or to whom somebody has named."""
+        parts = urlsplit(address)
+        if parts.scheme == "https":
+            return True
+        host = parts.netloc.rpartition("@")[2]
+        named = self._access.plain_http or (self._insecure is not None and host in self._insecure)
+        return parts.scheme == "http" and (named or parts.hostname in _HERE)
 
     # what is kept
 

@@ -27,10 +27,11 @@ class FetchOptions:
 
 def fetcher(options: FetchOptions | None = None) -> Fetcher:
     """What sources are fetched with; layers and charts are kept in the platform's place for caches."""
+    from kymatui.adapters.charts import Access
     from kymatui.adapters.fetching import Fetcher
 
     chosen = options or FetchOptions()
-    return Fetcher(cache=cache_folder("blobs"), insecure=chosen.insecure, ca=chosen.ca)
+    return Fetcher(cache=cache_folder("blobs"), insecure=chosen.insecure, access=Access(ca=chosen.ca))
 
 
 def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | None = None) -> Site:

@@ -54,6 +54,16 @@ def test_a_registry_without_tls_is_spoken_to_only_when_it_is_asked_for(filled: S
         Fetcher().layer(where(filled), DIGEST)
 
 
+def test_who_allows_some_to_go_without_tls_allows_no_others(filled: Served) -> None:
+    host = filled.registry.address
+    assert Fetcher(insecure=(host,)).layer(where(filled), DIGEST, insecure=True) == LAYER
+    before = len(filled.registry.requests)
+    with pytest.raises(RegistryError, match="without TLS, and nobody here has allowed that") as refused:
+        Fetcher(insecure=()).layer(where(filled), DIGEST, insecure=True)
+    assert refused.value.hint == f"allow it with --insecure-registry {host}"
+    assert len(filled.registry.requests) == before
+
+
 def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
     with pytest.raises(RegistryError, match="HTTP 404"):
         Fetcher().layer(where(filled), digest_of(b"other"), insecure=True)

@@ -42,12 +42,20 @@ WRITING = {
     "manage": ["manage", "moduleac", "--yes", "--no-wait"],
     "unmanage": ["unmanage", "moduleaa", "--yes", "--no-wait"],
     "policy": ["policy", "moduleaa", "Ignore", "--yes", "--no-wait"],
+    "install": ["install", "moduleab", "--direct", "--yes"],
+    "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
+    "plan": ["plan", "moduleab", "--direct"],
+    "apply": ["apply", "/nowhere/plan.json", "--yes"],
+    "check": ["check", "moduleab"],
+    "delete": ["delete", "moduleab", "--yes"],
+    "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator": ["operator"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
 }
 """What changes something, and therefore leaves with 4."""
-ELSEWHERE = ("sandbox fault", "reconcile", "operator")
+DIRECT = ("install", "upgrade", "plan", "apply", "check", "delete", "restore")
+ELSEWHERE = ("sandbox fault", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 ALL = {**READING, **WRITING}
 

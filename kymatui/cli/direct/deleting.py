@@ -31,10 +31,11 @@ class DeleteCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         with opened(args) as place:
+            if not args.dry_run:
+                place.may_write()
             found = _found(place, args.name)
             if args.dry_run:
                 return _show(found, args.output, "planned")
-            place.may_write()
             _guard(found, args)
             if args.output == "table":
                 say(removal_text(found, "table"), sys.stderr)
@@ -54,9 +55,9 @@ class RestoreCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.wiring.backups import read_backup, restore
 
-        objects = read_backup(Path(args.file))
         with opened(args) as place:
             place.may_write()
+            objects = read_backup(Path(args.file))
             say(f"{len(objects)} objects are in {args.file}", sys.stderr)
             if args.dry_run:
                 return 0

@@ -80,11 +80,12 @@ class ApplyCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.engine.documents import from_json
 
-        try:
-            plan = from_json(Path(args.plan).read_bytes())
-        except OSError as error:
-            raise ConfigurationError(f"cannot read {args.plan}: {error.strerror or error}") from error
         with opened(args) as place:
+            place.may_write()
+            try:
+                plan = from_json(Path(args.plan).read_bytes())
+            except OSError as error:
+                raise ConfigurationError(f"cannot read {args.plan}: {error.strerror or error}") from error
             return carry_out(place, plan)
 
 
@@ -113,6 +114,7 @@ class CheckCommand:
         from kymatui.engine.running import SystemClock
 
         with opened(args) as place:
+            place.may_write()  # the comparison is a dry run of writes, which the gate lets nobody send
             _pin_version(place, args)
             report = check(intent_of(place, args.name), place.cluster, SystemClock())
         rows = [
@@ -187,7 +189,6 @@ def carry_out(place: Place, plan: Plan) -> int:
         raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint="nothing was changed")
     if args.dry_run:
         return _show(plan, form, "planned")
-    place.may_write()
     if form == "table":
         say(plan_text(plan, "table"), sys.stderr)
     confirm(f"Install {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", args)
