@@ -55,22 +55,24 @@ class CodeFolder:
         return stat.S_ISDIR(status.st_mode) and _is_private(status)
 
     def _write(self, key: str, data: bytes) -> None:
-        import tempfile
-
-        descriptor, name = tempfile.mkstemp(dir=self.path, prefix=".")
+        beside = os.path.join(self.path, f".{key}.{os.getpid()}.{os.urandom(8).hex()}")
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600), "wb") as file:
                 file.write(data)
-            os.replace(name, os.path.join(self.path, key))
+            os.replace(beside, os.path.join(self.path, key))
         except OSError:
-            Path(name).unlink(missing_ok=True)
+            with suppress(OSError):
+                os.unlink(beside)
             raise
 
     def _prune(self) -> None:
         """The files that were not used for the longest time make room."""
-        files = sorted(self.path.iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in files[: max(0, len(files) - MOST_FILES)]:
-            path.unlink(missing_ok=True)
+        names = os.listdir(self.path)
+        if len(names) <= MOST_FILES:
+            return
+        places = [os.path.join(self.path, name) for name in names]
+        for place in sorted(places, key=os.path.getmtime)[: len(places) - MOST_FILES]:
+            os.unlink(place)
 
 
 def _is_private(status: os.stat_result) -> bool:
