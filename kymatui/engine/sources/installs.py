@@ -17,7 +17,7 @@ from kymatui.engine.ports import Blobs, Object
 from kymatui.engine.sources import charts, layers
 from kymatui.engine.sources.addresses import shown
 from kymatui.engine.sources.charts import LoadedChart, Values
-from kymatui.engine.sources.configs import InstallConfig
+from kymatui.engine.sources.configs import InstallConfig, read_configs
 from kymatui.engine.sources.kustomize import building
 from kymatui.engine.sources.layers import LayerRef, Shape
 from kymatui.engine.sources.reading import SourceError, read_objects
@@ -45,6 +45,8 @@ class InstallReader:
 
     target  the cluster they are for; a function where it differs by release (whether it is installed already)
     folder  below which kustomizations of this machine may be named; None: none may
+    authenticated  what layers are fetched with that name their credentials (`credSecretSelector`, a label selector of
+            pull Secrets); None: they are fetched as all others are
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class InstallReader:
         target: Target | Callable[[str], Target] | None = None,
         *,
         folder: Path | None = None,
+        authenticated: Callable[[Mapping[str, Any]], Blobs] | None = None,
     ) -> None:
         self._manifest = manifest
+        self._authenticated = authenticated
         self._blobs = blobs
         self._target = target or Target()
         self._folder = folder
@@ -126,7 +130,7 @@ class InstallReader:
         if source.type == "helm-chart":
             return self._from_repository(name, source.repo, source.name, source.ref)
         ref = self._ref(source)
-        data, origin = layers.fetch(ref, self._blobs), layers.origin(ref, self._manifest.version)
+        data, origin = self._fetched(source), layers.origin(ref, self._manifest.version)
         if source.type == "oci-dir":
             layer = layers.Layer(Shape.MANIFEST, layers.raw_manifest(data, str(ref), archive=True))
         else:
@@ -150,7 +154,13 @@ class InstallReader:
         if self._manifest.crds is None:
             return ()
         ref = self._ref(self._manifest.crds)
-        return tuple(layers.definitions(layers.fetch(ref, self._blobs), str(ref)))
+        return tuple(layers.definitions(self._fetched(self._manifest.crds), str(ref)))
+
+    def _fetched(self, source: ImageSpec) -> bytes:
+        blobs = self._blobs
+        if source.secret_selector is not None and self._authenticated is not None:
+            blobs = self._authenticated(source.secret_selector)
+        return layers.fetch(self._ref(source), blobs)
 
     # charts
 
@@ -185,7 +195,7 @@ class InstallReader:
         if self._configs is None:
             spec = self._manifest.config
             usable = spec is not None and spec.type == "oci-ref" and spec.ref
-            self._configs = layers.install_configs(self._ref(spec), self._blobs) if spec and usable else {}
+            self._configs = read_configs(self._fetched(spec), str(self._ref(spec))) if spec and usable else {}
         return self._configs.get(name, InstallConfig())
 
     # what belongs to the Manifest as a whole

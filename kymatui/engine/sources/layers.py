@@ -16,7 +16,6 @@ from typing import Final
 from kymatui.engine.bundles import Origin
 from kymatui.engine.ports import Blobs, Object
 from kymatui.engine.sources.archives import is_gzip, is_tar, read_tar, unpack, without_root
-from kymatui.engine.sources.configs import InstallConfig, read_configs
 from kymatui.engine.sources.reading import SourceError, read_objects, unique
 from kymatui.errors import RegistryError
 
@@ -132,11 +131,6 @@ def _classified(found: dict[str, bytes], where: str) -> Layer:
         f"{where} is no chart, no kustomization and no manifest: it has {len(texts)} YAML files",
         hint="there should be Chart.yaml, kustomization.yaml or exactly one YAML file at its root",
     )
-
-
-def install_configs(ref: LayerRef, blobs: Blobs) -> dict[str, InstallConfig]:
-    """The config layer, by names of installs. Raises SourceError and what the port raises."""
-    return read_configs(fetch(ref, blobs), str(ref))
 
 
 def definitions(data: bytes, where: str) -> list[Object]:

@@ -128,6 +128,23 @@ def test_layers_of_the_old_generation_lie_where_they_say() -> None:
     assert blobs.asked == [("layer", "reg.io:5000/x.io/m", source["ref"], "insecure")]
 
 
+def test_layers_that_name_their_credentials_are_fetched_with_them() -> None:
+    plain, private = StoredBlobs(), StoredBlobs()
+    selector = {"matchLabels": {"operator.kyma-project.io/oci-registry-cred": "x"}}
+    asked: list[Any] = []
+
+    def authenticated(found: Any) -> StoredBlobs:
+        asked.append(found)
+        return private
+
+    source = {**layer(private.add(RAW.encode())), "credSecretSelector": selector}
+    other = layer(plain.add(RAW.encode()))
+    found = manifest(installs=[{"name": "a", "source": source}, {"name": "b", "source": other}])
+    bundles(found, plain, authenticated=authenticated)
+    assert asked == [selector]
+    assert [len(private.asked), len(plain.asked)] == [1, 1]
+
+
 def test_definitions_come_with_the_first_install_and_the_resource_with_the_last() -> None:
     blobs = StoredBlobs()
     one = {"name": "one", "source": layer(blobs.add(RAW.encode()))}
