@@ -12,7 +12,7 @@ from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
 from kymatui.engine.documents import digest
 from kymatui.engine.finalizers import held_by
-from kymatui.engine.holders import own_holder
+from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
 from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State, merged
 from kymatui.engine.keeping import Keeper
@@ -141,7 +141,7 @@ class _Application:
         if self._wait:
             objects = self._bundle.objects
             gone_when_done = {read_ref(body) for body in objects if vanishes(body)}
-            wait_ready(run, map(read_ref, objects), run.limits.ready, gone_when_done)
+            wait_ready(run, map(read_ref, objects), run.limits.ready, gone_when_done, self._selector())
         inventory = self._create_resource(inventory)
         self._prune()
         inventory = self._hooks(f"post-{verb}", inventory)
@@ -298,6 +298,10 @@ class _Application:
                 return ""
         self._deleted.append(step.ref)
         return uid
+
+    def _selector(self) -> str:
+        mine = own_holder(self._bundle)
+        return f"{LABEL_PART_OF}={mine.name}" if mine.kind is HolderKind.APPLYSET else ""
 
     def _hooks(self, event: str, inventory: Inventory) -> Inventory:
         return run_hooks(self.run, self._bundle.hooks, event, inventory, self._keeper)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.readiness import Readiness, readiness
@@ -35,7 +34,7 @@ _INSTANT: Final = frozenset(
     }
 )
 _INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
-Found = TypeVar("Found")
+_WORTH_A_LIST: Final = 3
 _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
@@ -45,14 +44,6 @@ class NotReadyError(KymatuiError):
     def __init__(self, message: str, waiting: Sequence[Readiness], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.waiting = tuple(waiting)
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What was found of one object."""
-
-    ref: ObjectRef
-    found: Readiness
 
 
 def has_readiness(ref: ObjectRef) -> bool:
@@ -67,36 +58,35 @@ def vanishes(body: Object) -> bool:
     return is_job and (body.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
 
 
-def wait_ready(run: Run, refs: Iterable[ObjectRef], seconds: float, vanishing: Collection[ObjectRef] = ()) -> None:
+def wait_ready(
+    run: Run,
+    refs: Iterable[ObjectRef],
+    seconds: float,
+    vanishing: Collection[ObjectRef] = (),
+    labels: str = "",
+) -> None:
     """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over.
 
-    Those of `vanishing` (see `vanishes`) are ready, too, when they are gone.
+    Those of `vanishing` (see `vanishes`) are ready, too, when they are gone. Where `labels` select all of them, and few
+    others, many are read with one request.
     """
     pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
     if not pending:
         return
     total = len(pending)
 
-    def look(ref: ObjectRef) -> _Look:
-        live = run.cluster.get(ref)
-        if live is None and ref in vanishing:
-            return _Look(ref, Readiness(State.READY, "it has ended, and is gone", ref))
-        return _Look(ref, _ready(live, ref, run.clock.now()))
+    def consider(ref: ObjectRef, live: Object | None) -> None:
+        found = _ready(live, ref, run.clock.now(), ref in vanishing)
+        if found.ready:
+            pending.pop(ref, None)
+            return
+        if pending.get(ref) != found:
+            run.tell(Progress(f"waiting for {ref}: {found.words}", ref, total - len(pending), total))
+        pending[ref] = found
+        if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
+            raise NotReadyError(f"{ref} {found.words}", [found])
 
-    def settled(looks: Sequence[_Look]) -> bool:
-        for one in looks:
-            if one.found.ready:
-                pending.pop(one.ref, None)
-                continue
-            if pending.get(one.ref) != one.found:
-                done = total - len(pending)
-                run.tell(Progress(f"waiting for {one.ref}: {one.found.words}", one.ref, done, total))
-            pending[one.ref] = one.found
-            if one.found.state is State.ERROR and (one.ref.kind.group, one.ref.kind.kind) in _FINAL:
-                raise NotReadyError(f"{one.ref} {one.found.words}", [one.found])
-        return not pending
-
-    if not _follow(run, pending, look, settled, seconds):
+    if not _follow(run, pending, consider, seconds, labels):
         waiting = list(pending.values())
         said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
         raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="look at its events and logs, and go on")
@@ -112,23 +102,15 @@ def wait_gone(
     pending: dict[ObjectRef, Object | None] = dict.fromkeys(refs)
     total = len(pending)
 
-    def look(ref: ObjectRef) -> tuple[ObjectRef, Object | None]:
-        live = run.cluster.get(ref)
-        if live is not None and uids.get(ref) not in ("", None, live["metadata"].get("uid")):
-            live = None
-        return ref, live
+    def consider(ref: ObjectRef, live: Object | None) -> None:
+        if live is None or uids.get(ref) not in ("", None, live["metadata"].get("uid")):
+            pending.pop(ref, None)
+            return
+        if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
+            run.tell(Progress(f"waiting until {ref} is gone{words(live)}", ref, total - len(pending), total))
+        pending[ref] = live
 
-    def settled(looks: Sequence[tuple[ObjectRef, Object | None]]) -> bool:
-        for ref, live in looks:
-            if live is None:
-                pending.pop(ref, None)
-                continue
-            if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
-                run.tell(Progress(f"waiting until {ref} is gone{words(live)}", ref, total - len(pending), total))
-            pending[ref] = live
-        return not pending
-
-    if not pending or _follow(run, pending, look, settled, seconds):
+    if not pending or _follow(run, pending, consider, seconds):
         return {}
     return {ref: live for ref, live in pending.items() if live is not None}
 
@@ -136,28 +118,50 @@ def wait_gone(
 def _follow(
     run: Run,
     pending: dict[ObjectRef, Readiness] | dict[ObjectRef, Object | None],
-    look: Callable[[ObjectRef], Found],
-    settled: Callable[[Sequence[Found]], bool],
+    consider: Callable[[ObjectRef, Object | None], None],
     seconds: float,
+    labels: str = "",
 ) -> bool:
-    """Looks at all, and again at those that changed, until `settled`; False when the time is over."""
+    """Looks at all, and again at those that changed, until none is pending; False when the time is over."""
     deadline = run.clock.now() + seconds
-    if settled(each(list(pending), look, run.cancel, run.limits.width)):
+
+    def look(refs: Sequence[ObjectRef]) -> bool:
+        for ref, live in _read(run, refs, labels).items():
+            consider(ref, live)
+        return not pending
+
+    if look(list(pending)):
         return True
     places: set[tuple[GroupVersionKind, str]] = {(ref.kind, ref.namespace) for ref in pending}
     with run.cluster.follow(places) as changes:
         todo = list(pending)  # what changed before the watch was open
-        while True:
-            if settled(each(todo, look, run.cancel, run.limits.width)):
-                return True
+        while not look(todo):
             left = deadline - run.clock.now()
             if left <= 0:
                 return False
             touched = changes.wait(min(left, run.limits.look), run.cancel)
             todo = [ref for ref in pending if ref in touched] if touched else list(pending)
+    return True
 
 
-def _ready(live: Object | None, ref: ObjectRef, now: float) -> Readiness:
-    if live is None:
-        return Readiness(State.PROCESSING, "it is not there", ref)
-    return readiness(live, now)
+def _read(run: Run, refs: Sequence[ObjectRef], labels: str) -> dict[ObjectRef, Object | None]:
+    """The objects; those that are many in one place with one request, where labels select them."""
+    places: dict[tuple[GroupVersionKind, str], list[ObjectRef]] = {}
+    for ref in refs:
+        places.setdefault((ref.kind, ref.namespace), []).append(ref)
+    found: dict[ObjectRef, Object | None] = {}
+    for (kind, namespace), some in places.items():
+        if labels and len(some) >= _WORTH_A_LIST:
+            listed = run.cluster.list(kind, namespace, labels=labels)
+            by_name = {str(body["metadata"]["name"]): body for body in listed}
+            found |= {ref: by_name[ref.name] for ref in some if ref.name in by_name}
+    left = [ref for ref in refs if ref not in found]
+    return found | dict(zip(left, each(left, run.cluster.get, run.cancel, run.limits.width), strict=True))
+
+
+def _ready(live: Object | None, ref: ObjectRef, now: float, vanishing: bool) -> Readiness:
+    if live is not None:
+        return readiness(live, now)
+    if vanishing:
+        return Readiness(State.READY, "it has ended, and is gone", ref)
+    return Readiness(State.PROCESSING, "it is not there", ref)

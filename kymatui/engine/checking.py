@@ -18,6 +18,7 @@ from kymatui.engine.diffing import FieldChange
 from kymatui.engine.planning import plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Step
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 
 _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
 
@@ -87,17 +88,19 @@ def check(
     cancel: threading.Event | None = None,
     width: int = WIDTH,
     ready: bool = True,
+    patience: Patience = PATIENT,
 ) -> Report:
     """Compares, and writes nothing; with `ready` also whether everything does what it is for."""
     stop = cancel or threading.Event()
-    made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width)
+    made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width, patience=patience)
     drifted = [step for step in made.steps if step.action is not Action.SAME]
+    patient = PatientCluster(cluster, clock, stop, patience)
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
     live = dict(
-        zip((step.ref for step in touched), each(touched, lambda s: cluster.get(s.ref), stop, width), strict=True)
+        zip((step.ref for step in touched), each(touched, lambda s: patient.get(s.ref), stop, width), strict=True)
     )
     drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
-    seen = _readiness(made, cluster, clock, stop, width) if ready else ()
+    seen = _readiness(made, patient, clock, stop, width) if ready else ()
     return Report(made, drifts, seen)
 
 

@@ -29,6 +29,7 @@ from kymatui.engine.checking import Report
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.plans import Intent, Plan
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.retrying import Patience
 from kymatui.engine.running import Limits, Progress, Run, SystemClock, begin
 from kymatui.engine.transforms import Transform, transformed
 from kymatui.errors import OutdatedError, PartlyDoneError
@@ -57,6 +58,10 @@ class Options:
     @property
     def width(self) -> int:
         return (self.limits or Limits()).width
+
+    @property
+    def patience(self) -> Patience:
+        return (self.limits or Limits()).patience
 
 
 def install(
@@ -99,7 +104,13 @@ def _install(
     """Plans anew where somebody else was faster, unless a person has accepted the plan."""
     for attempt in range(_ATTEMPTS):
         made = planning.plan(
-            intent, cluster, options.time, manager=options.manager, cancel=options.cancel, width=options.width
+            intent,
+            cluster,
+            options.time,
+            manager=options.manager,
+            cancel=options.cancel,
+            width=options.width,
+            patience=options.patience,
         )
         if accept is not None and not accept(made):
             return Outcome((), (), (), None)
@@ -146,6 +157,7 @@ def _check(intent: Intent, cluster: Cluster, options: Options, ready: bool) -> R
         cancel=options.cancel,
         width=options.width,
         ready=ready,
+        patience=options.patience,
     )
 
 
@@ -160,7 +172,15 @@ def uninstall(
 ) -> Deleted | None:
     """Takes away what is installed under a name; None where nothing is. See `deleting.delete` for what it raises."""
     chosen = options or Options()
-    found = removals.removal(name, namespace, cluster, chosen.time, cancel=chosen.cancel, width=chosen.width)
+    found = removals.removal(
+        name,
+        namespace,
+        cluster,
+        chosen.time,
+        cancel=chosen.cancel,
+        width=chosen.width,
+        patience=chosen.patience,
+    )
     if found is None:
         return None
     with _run(cluster, chosen) as run:

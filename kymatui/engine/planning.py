@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from kymatui.engine.concurrency import WIDTH, each
 from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
-from kymatui.engine.holders import own_holder
+from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
 from kymatui.engine.ordering import identity, waves
@@ -23,8 +24,9 @@ from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.preparing import Scopes, prepare
 from kymatui.engine.pruning import prune_steps
 from kymatui.engine.releases import SECRET, ReleaseKeeper
-from kymatui.engine.retrying import PatientCluster
+from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 from kymatui.engine.sighting import Sight, look, observe, was_there_before
+from kymatui.errors import ForbiddenError
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
@@ -51,13 +53,14 @@ def plan(
     manager: str = FIELD_MANAGER,
     cancel: threading.Event | None = None,
     width: int = WIDTH,
+    patience: Patience = PATIENT,
 ) -> Plan:
     """What would have to be done. Raises ConfigurationError for a bundle that no cluster can take, and ClusterError.
 
     What this cluster will not take is in the plan: steps that are blocked, with the server's reason.
     """
-    planner = Planner(intent, cluster, clock, manager, cancel or threading.Event(), width)
-    return planner.plan()
+    stop = cancel or threading.Event()
+    return Planner(intent, PatientCluster(cluster, clock, stop, patience), clock, manager, stop, width).plan()
 
 
 def keeper_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> Keeper:
@@ -79,7 +82,7 @@ class Planner:
     def __init__(
         self, intent: Intent, cluster: Cluster, clock: Clock, manager: str, cancel: threading.Event, width: int
     ) -> None:
-        self._cluster = PatientCluster(cluster, clock, cancel)
+        self._cluster = cluster
         self._clock = clock
         self._manager = manager
         self._cancel = cancel
@@ -92,6 +95,7 @@ class Planner:
         self._observed: dict[ObjectRef, Observed] = {}
         self._previous: Inventory | None = None
         self._missing_namespaces: frozenset[str] = frozenset()
+        self._seen: dict[tuple[str, str, str, str], Object] = {}
 
     def plan(self) -> Plan:
         module = self._intent.module
@@ -100,6 +104,7 @@ class Planner:
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
+        self._read_ahead(entries)
         steps = each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
         steps += self._resource_steps(len(entries) + 1)
         pruned = prune_steps(self._intent, previous, self._bundle, self._cluster, self._cancel, self._width)
@@ -158,6 +163,22 @@ class Planner:
         self._missing_namespaces = frozenset(missing - brought)
         return frozenset(missing & brought)
 
+    def _read_ahead(self, entries: Sequence[_Entry]) -> None:
+        """Objects with the marks of a set are read with one request a kind, where that is fewer than one by one."""
+        if self._previous is None or self._mine.kind is not HolderKind.APPLYSET:
+            return
+        counts = Counter(entry.ref.kind for entry in entries if entry.part is Part.OBJECT)
+        kinds = [kind for kind, count in counts.items() if count >= _WORTH_A_LIST]
+
+        def read(kind: GroupVersionKind) -> list[Object]:
+            try:
+                return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", whole=True)
+            except ForbiddenError:
+                return []  # one by one, then
+
+        for found in each(kinds, read, self._cancel, self._width):
+            self._seen |= {identity(read_ref(body)): body for body in found}
+
     def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
         ref = entry.ref
         if ref.namespace in self._missing_namespaces:
@@ -193,7 +214,9 @@ class Planner:
                 return Sight(Action.SAME, live, reason="it is there, and never changed")
         if vanishes(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
             return Sight(Action.SAME, None, reason="it has run, and was gone afterwards")
-        return look(self._cluster, entry.body, self._mine, manager=self._manager)
+        seen = self._seen.get(identity(entry.ref))
+        new = self._previous is None
+        return look(self._cluster, entry.body, self._mine, seen=seen, new=new, manager=self._manager)
 
     def _has_run(self) -> bool:
         """Whether this very bundle was installed to its end."""
@@ -254,6 +277,7 @@ class Planner:
                     yield Right(verb, step.ref.kind, step.ref.namespace)
 
 
+_WORTH_A_LIST = 3
 _WRITING = (Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT, Action.BLOCKED)
 _VERBS = {
     Action.CREATE: ("patch", "create"),

@@ -88,9 +88,18 @@ class Cluster(Protocol):
         ...
 
     def list(
-        self, gvk: GroupVersionKind, namespace: str = "", *, labels: str = "", cancel: threading.Event | None = None
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
     ) -> list[Object]:
-        """All objects of a kind, in one namespace or in all; none where the kind is not served."""
+        """All objects of a kind, in one namespace or in all; none where the kind is not served.
+
+        Only with `whole` do their managed fields say which fields these are.
+        """
         ...
 
     def apply(

@@ -18,7 +18,7 @@ from kymatui.engine.plans import Action, Part, Right, Step
 from kymatui.engine.ports import Clock, Cluster, Object
 from kymatui.engine.pruning import others_claim
 from kymatui.engine.remaining import Instances, count_remaining, managed_kinds
-from kymatui.engine.retrying import PatientCluster
+from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 from kymatui.errors import ConfigurationError
 
 SCHEMA: Final = "kymatui.io/removal/v1"
@@ -56,10 +56,11 @@ def removal(
     *,
     cancel: threading.Event | None = None,
     width: int = WIDTH,
+    patience: Patience = PATIENT,
 ) -> Removal | None:
     """What would be deleted; None where nothing is installed under that name. Nothing is written."""
     stop = cancel or threading.Event()
-    patient = PatientCluster(cluster, clock, stop)
+    patient = PatientCluster(cluster, clock, stop, patience)
     inventory = installed(patient, clock, name, namespace)
     if inventory is None:
         return None

@@ -89,7 +89,7 @@ def patiently(
 
 
 class PatientCluster:
-    """Implements `Cluster` over another one. `cancel` of the run ends every wait."""
+    """Implements `Cluster` over another one. `cancel` of the run ends every request and every wait."""
 
     def __init__(self, cluster: Cluster, clock: Clock, cancel: threading.Event, patience: Patience = PATIENT) -> None:
         self._cluster = cluster
@@ -121,12 +121,20 @@ class PatientCluster:
         self._cluster.forget_kinds()
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        return self._try(lambda: self._cluster.get(ref, cancel=cancel))
+        return self._try(lambda: self._cluster.get(ref, cancel=cancel or self._cancel))
 
     def list(
-        self, gvk: GroupVersionKind, namespace: str = "", *, labels: str = "", cancel: threading.Event | None = None
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
     ) -> list[Object]:
-        return self._try(lambda: self._cluster.list(gvk, namespace, labels=labels, cancel=cancel))
+        return self._try(
+            lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._cancel)
+        )
 
     def apply(
         self,
@@ -138,7 +146,9 @@ class PatientCluster:
         cancel: threading.Event | None = None,
     ) -> Object:
         def call() -> Object:
-            return self._cluster.apply(body, manager=manager, force=force, dry_run=dry_run, cancel=cancel)
+            return self._cluster.apply(
+                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel or self._cancel
+            )
 
         return self._try(call)
 
@@ -151,7 +161,9 @@ class PatientCluster:
         cancel: threading.Event | None = None,
     ) -> Object:
         """AlreadyExists may be said of what an attempt whose answer was lost has created."""
-        return self._try(lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel))
+        return self._try(
+            lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._cancel)
+        )
 
     def update(
         self,
@@ -164,7 +176,7 @@ class PatientCluster:
         """Not tried again after a conflict: whoever updates has to read again."""
 
         def call() -> Object:
-            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel)
+            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._cancel)
 
         return patiently(call, self._clock, self._cancel, self._patience, is_lost)
 
@@ -181,7 +193,13 @@ class PatientCluster:
     ) -> Object:
         def call() -> Object:
             return self._cluster.patch(
-                ref, patch, kind, manager=manager, subresource=subresource, dry_run=dry_run, cancel=cancel
+                ref,
+                patch,
+                kind,
+                manager=manager,
+                subresource=subresource,
+                dry_run=dry_run,
+                cancel=cancel or self._cancel,
             )
 
         return self._try(call)
@@ -205,7 +223,7 @@ class PatientCluster:
                 resource_version=resource_version,
                 propagation=propagation,
                 dry_run=dry_run,
-                cancel=cancel,
+                cancel=cancel or self._cancel,
             )
 
         self._try(call)

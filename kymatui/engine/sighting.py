@@ -13,6 +13,7 @@ from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
 from kymatui.engine.plans import Action, FieldConflict, Observed
 from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
 from kymatui.engine.retrying import field_conflicts
+from kymatui.engine.settling import is_settled
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
@@ -43,15 +44,31 @@ def observe(live: Object | None) -> Observed:
     return Observed(str(metadata.get("uid") or ""), str(metadata.get("resourceVersion") or ""), stamp(live))
 
 
-def look(cluster: Cluster, body: Object, mine: Holder, *, manager: str = FIELD_MANAGER) -> Sight:
-    """What applying `body` would do; `mine` are the marks that do not stand in the way."""
-    live = cluster.get(read_ref(body))
+def look(
+    cluster: Cluster,
+    body: Object,
+    mine: Holder,
+    *,
+    seen: Object | None = None,
+    new: bool = False,
+    manager: str = FIELD_MANAGER,
+) -> Sight:
+    """What applying `body` would do; `mine` are the marks that do not stand in the way.
+
+    `seen` is the object where it was read already. A server that need not be asked is not: see `settling`. With `new`,
+    where nobody has installed the object yet, the dry run comes first: of most it says that they are not there.
+    """
+    if new and seen is None and (made := _created(cluster, body, manager)) is not None:
+        return Sight(Action.CREATE, None, made, compare(None, body))
+    live = seen if seen is not None else cluster.get(read_ref(body))
     if live is not None:
         if (live["metadata"] or {}).get("deletionTimestamp"):
             return Sight(Action.BLOCKED, live, reason=_being_deleted(live))
         other = holder(live)
         if other is not None and other != mine:
             return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
+        if is_settled(live, body, manager):
+            return Sight(Action.SAME, live, live)
     return dry_run(cluster, body, live, mine, manager=manager)
 
 
@@ -81,6 +98,15 @@ def dry_run(
         return Sight(Action.SAME, live, after)
     reason = "" if changes else "who owns its fields changes, and nothing else"
     return Sight(Action.CHANGE, live, after, changes, conflicts, reason)
+
+
+def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
+    """What would be created; None where the object is there already (it has a version then), or will not be."""
+    try:
+        after = cluster.apply(body, manager=manager, dry_run=True)
+    except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
+        return None
+    return after if not after["metadata"].get("resourceVersion") else None
 
 
 def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:

@@ -35,7 +35,7 @@ def bundle(place: Place, *objects: Json, name: str = "module", **more: Any) -> B
 
 def plan(place: Place, what: Bundle | Intent, *, cluster: Cluster | None = None) -> Plan:
     intent = what if isinstance(what, Intent) else Intent(what)
-    return planning.plan(intent, cluster or place.cluster, SystemClock())
+    return planning.plan(intent, cluster or place.cluster, SystemClock(), patience=LIMITS.patience)
 
 
 @dataclass

@@ -24,10 +24,8 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system cannot fork")
-@pytest.mark.parametrize(
-    ("shape", "verb", "numbers"), MOMENTS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize(("shape", "verb", "numbers"), MOMENTS, ids=[f"{one[0]}-{one[1]}" for one in MOMENTS])
 def test_what_is_killed_is_finished_by_running_it_again(
     engine_sandbox: RunningSandbox, shape: str, verb: str, numbers: list[int]
 ) -> None:

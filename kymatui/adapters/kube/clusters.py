@@ -68,10 +68,18 @@ class KubeCluster:
             return None
 
     def list(
-        self, gvk: GroupVersionKind, namespace: str = "", *, labels: str = "", cancel: threading.Event | None = None
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
     ) -> list[Object]:
+        decode = Object if whole else None
+
         def read(resource: Resource) -> list[Object]:
-            return self.client.list(resource, namespace, labels=labels, cancel=cancel).items
+            return self.client.list(resource, namespace, labels=labels, decode=decode, cancel=cancel).items
 
         try:
             return self._of_kind(gvk, read)

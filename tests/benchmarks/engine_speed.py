@@ -1,0 +1,93 @@
+"""How long the engine takes for a module of a hundred objects, and kubectl for the same objects in the same run.
+
+python -m tests.benchmarks.engine_speed [KUBECONFIG]     # the sandbox, or the cluster of a kubeconfig
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kymatui.engine import check, install, uninstall
+from kymatui.engine.bundles import Bundle, Origin
+from kymatui.sandbox.process import start_sandbox
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.options import SessionOptions
+from tests.engine import objects as make
+
+ROUNDS = 5
+
+
+def objects(namespace: str) -> tuple[dict[str, Any], ...]:
+    """A hundred objects of the kinds that modules have; the deployments are scaled to zero."""
+    return (
+        *(make.service_account(f"sa-{number}", namespace) for number in range(10)),
+        *(make.cluster_role(f"{namespace}-role-{number}", make.rule("pods", "get")) for number in range(10)),
+        *(make.config_map(f"config-{number}", namespace, text="x" * 2000) for number in range(40)),
+        *(make.secret(f"secret-{number}", namespace, text="x" * 200) for number in range(20)),
+        *(make.deployment(f"manager-{number}", namespace, replicas=0) for number in range(20)),
+    )
+
+
+def timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def kubectl(kubeconfig: Path, file: Path, manager: str) -> None:
+    command = ["kubectl", "--kubeconfig", str(kubeconfig), "apply", "--server-side", "--validate=false"]
+    environment = {**os.environ, "HOME": str(file.parent)}
+    command += ["--field-manager", manager, "-f", str(file)]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+
+
+def measure(kubeconfig: Path, folder: Path) -> None:
+    cluster = open_cluster(SessionOptions(kubeconfig=str(kubeconfig)))
+    figures: dict[str, list[float]] = {}
+    for number in range(ROUNDS):
+        for who in ("kymatui", "kubectl"):
+            namespace = f"bench-{who}-{os.getpid()}-{number}"
+            given = objects(namespace)
+            bundle = Bundle("bench", namespace, Origin("raw", "bench"), objects=given)
+            file = folder / f"{namespace}.json"
+            items = [make.namespace(namespace), *given]
+            file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+            steps: dict[str, Callable[[], object]]
+            if who == "kymatui":
+                steps = {"install": partial(install, bundle, cluster), "check": partial(check, bundle, cluster)}
+            else:
+                steps = dict.fromkeys(("apply", "again"), partial(kubectl, kubeconfig, file, "kubectl"))
+            for name, call in steps.items():
+                figures.setdefault(f"{who} {name}", []).append(timed(call))
+            if who == "kymatui":
+                figures.setdefault("kymatui uninstall", []).append(
+                    timed(partial(uninstall, "bench", namespace, cluster))
+                )
+            else:
+                delete = ["kubectl", "--kubeconfig", str(kubeconfig), "delete", "--wait=false", "-f", str(file)]
+                subprocess.run(delete, check=False, capture_output=True)
+    for name, seconds in figures.items():
+        print(f"{name:20} median {statistics.median(seconds):6.3f} s  best {min(seconds):6.3f} s")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        if len(sys.argv) > 1:
+            measure(Path(sys.argv[1]), Path(folder))
+            return
+        with start_sandbox(clusters=("bench",), empty=True) as sandbox:
+            measure(sandbox.kubeconfig, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
