@@ -38,8 +38,12 @@ def show(
     again.
     """
     _require_terminal()
+    import sys
+
     from kymatui.ui.app import KymatuiApp
 
+    # while lists are read in other threads, the screen gets its turn five times as soon
+    sys.setswitchinterval(0.001)
     opened: list[CatalogSession] = []
 
     def opening() -> CatalogSession:
