@@ -161,9 +161,11 @@ class Jobs:
             }
             for name in (target, kind)
         ]
+        suspension = self._conditions_of_suspension(job)
         if any(p["metadata"].get("deletionTimestamp") or is_active(p) for p in self._pods(job)):
-            self._write_status(job, conditions[:1])
+            self._write_status(job, [*suspension, *conditions[:1]])
             return None
+        conditions = [*suspension, *conditions]
         self._write_status(job, conditions, completed=kind == "Complete")
         if kind == "Complete":
             self._event(job, "Completed", "Job completed")
@@ -269,4 +271,4 @@ def _indexes(pods: Sequence[Obj]) -> str:
             ranges[-1][1] = index
         else:
             ranges.append([index, index])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+    return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in ranges)

@@ -15,6 +15,7 @@ from kymatui.sandbox.controllers.autoscaling import Autoscalers
 from kymatui.sandbox.controllers.budgets import DisruptionBudgets
 from kymatui.sandbox.controllers.collecting import GarbageCollector, KindIsServed, every_kind_is_served
 from kymatui.sandbox.controllers.context import Context, Pace
+from kymatui.sandbox.controllers.cronjobs import CronJobs
 from kymatui.sandbox.controllers.daemonsets import DaemonSets
 from kymatui.sandbox.controllers.deployments import Deployments
 from kymatui.sandbox.controllers.jobs import Jobs
@@ -88,6 +89,7 @@ class Controllers:
         yield StatefulSets(context)
         yield DaemonSets(context)
         yield Jobs(context)
+        yield CronJobs(context)
         yield Services(context)
         yield DisruptionBudgets(context)
         yield Autoscalers(context)
