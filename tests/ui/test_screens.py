@@ -50,33 +50,37 @@ async def test_every_module_is_listed_and_the_reason_follows_the_cursor() -> Non
 FAST = ["api-gateway", "btp-operator", "eventing", "istio", "keda", "serverless"]
 
 
-@pytest.mark.parametrize(
-    ("keys", "modules"),
-    [
-        (("2",), FAST),
-        (("3",), ["istio"]),
-        (("4",), ["docker-registry"]),
-        (("4", "0"), ALL),
-        (("4", "escape"), ALL),
-        (("slash", *"keda"), ["keda"]),
-        (("slash", *"keda", "enter", "escape"), ALL),
-        (("slash", *"keda", "escape"), ALL),
-        (("slash", "exclamation_mark", *"kyma"), ["docker-registry"]),
-        (("slash", "left_square_bracket"), ALL),
-        (
-            ("colon", *"view", "space", *"fast", "enter"),
-            FAST,
-        ),
-        (("colon", *"sort", "space", *"name:desc", "enter"), ALL[::-1]),
-        (("N",), ALL[::-1]),
-    ],
-)
-async def test_views_filters_and_orders(keys: tuple[str, ...], modules: list[str]) -> None:
+VIEWS: list[tuple[tuple[str, ...], list[str]]] = [
+    (("2",), FAST),
+    (("3",), ["istio"]),
+    (("4",), ["docker-registry"]),
+    (("4", "0"), ALL),
+    (("4", "escape"), ALL),
+    (("slash", *"keda"), ["keda"]),
+    (("slash", *"keda", "enter", "escape"), ALL),
+    (("slash", *"keda", "escape"), ALL),
+    (("slash", "exclamation_mark", *"kyma"), ["docker-registry"]),
+    (("slash", "left_square_bracket"), ALL),
+    (
+        ("colon", *"view", "space", *"fast", "enter"),
+        FAST,
+    ),
+    (("colon", *"sort", "space", *"name:desc", "enter"), ALL[::-1]),
+    (("N",), ALL[::-1]),
+]
+
+
+async def test_views_filters_and_orders() -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        await pilot.press(*keys)
-        await pilot.pause()
-        assert shown(app) == modules
+        for keys, modules in VIEWS:
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert shown(app) == modules, keys
+            assert isinstance(app.screen, CatalogScreen)
+            for line in ("filter", "view all", "sort name"):
+                app.screen.run_line(line)
+            app.screen.main_widget().focus()
 
 
 async def test_only_problems() -> None:
@@ -87,28 +91,28 @@ async def test_only_problems() -> None:
         assert "api-gateway" not in shown(app)
 
 
-@pytest.mark.parametrize(
-    ("keys", "screen"),
-    [
-        (("enter",), ModuleScreen),
-        (("x",), ModuleScreen),
-        (("M",), MatrixScreen),
-        (("P",), ProblemsScreen),
-        (("question_mark",), HelpScreen),
-        (("colon", *"errors", "enter"), ProblemsScreen),
-        (("colon", *"matrix", "enter"), MatrixScreen),
-        (("colon", *"help", "enter"), HelpScreen),
-    ],
-)
-async def test_keys_and_commands_open_screens_and_escape_climbs_back(keys: tuple[str, ...], screen: type) -> None:
+WAYS: list[tuple[tuple[str, ...], type]] = [
+    (("enter",), ModuleScreen),
+    (("x",), ModuleScreen),
+    (("M",), MatrixScreen),
+    (("P",), ProblemsScreen),
+    (("question_mark",), HelpScreen),
+    (("colon", *"errors", "enter"), ProblemsScreen),
+    (("colon", *"matrix", "enter"), MatrixScreen),
+    (("colon", *"help", "enter"), HelpScreen),
+]
+
+
+async def test_keys_and_commands_open_screens_and_escape_climbs_back() -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        await pilot.press(*keys)
-        await pilot.pause()
-        assert isinstance(app.screen, screen)
-        await pilot.press("escape")
-        await pilot.pause()
-        assert isinstance(app.screen, CatalogScreen)
+        for keys, screen in WAYS:
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert isinstance(app.screen, screen), keys
+            await pilot.press("escape")
+            await pilot.pause()
+            assert isinstance(app.screen, CatalogScreen), keys
 
 
 async def test_a_change_in_the_cluster_is_drawn_and_the_cursor_stays() -> None:
@@ -148,23 +152,23 @@ async def test_checks_are_explained_and_modes_switch() -> None:
         assert "strict" in text(app, "#headline")
 
 
-@pytest.mark.parametrize(
-    ("path", "answer"),
-    [
-        ("status.health", "yellow"),
-        ("status.nothing", "no such path: it ends behind status"),
-        ("status", "object"),
-        ("$.status.health", "would not read it so"),
-    ],
-)
-async def test_a_path_is_evaluated_as_it_is_typed(path: str, answer: str) -> None:
+PATHS = [
+    ("status.health", "yellow"),
+    ("status.nothing", "no such path: it ends behind status"),
+    ("status", "object"),
+    ("$.status.health", "would not read it so"),
+]
+
+
+async def test_a_path_is_evaluated_as_it_is_typed() -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await pilot.press("j", "j", "x", "w")
         await pilot.pause()
-        app.screen.query_one("#path", Input).value = path
-        await pilot.pause()
-        assert answer in text(app, "#found")
+        for path, answer in PATHS:
+            app.screen.query_one("#path", Input).value = path
+            await pilot.pause()
+            assert answer in text(app, "#found"), path
 
 
 async def test_versions_tell_what_changes() -> None:
