@@ -11,27 +11,25 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from kymatui.adapters.blobs import BlobCache, write_atomically
 from kymatui.adapters.charts import Access, ChartFetcher
 from kymatui.adapters.oci.authentication import FindCredentials
-from kymatui.adapters.oci.credentials import DockerCredentials
+from kymatui.adapters.oci.credentials import DockerCredentials, SecretCredentials
 from kymatui.adapters.oci.references import parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.requesting import Requester
+from kymatui.adapters.web import fetch, shown
 from kymatui.errors import RegistryError
 
 MIB: Final = 1024 * 1024
 LARGEST_LAYER: Final = 256 * MIB
 LARGEST_PAGE: Final = 64 * MIB
-MOST_REDIRECTS: Final = 5
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
-_REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
 class Fetcher:
@@ -66,7 +64,22 @@ class Fetcher:
         self._cancelled = cancelled
         self._registries: dict[bool, Registry] = {}
         self._lock = threading.Lock()
-        self._sender: Requester | None = None
+
+    def with_secrets(self, secrets: Iterable[Mapping[str, Any]]) -> Fetcher:
+        """The same for layers that pull Secrets of a cluster have the credentials for, and these alone.
+
+        Raises RegistryError where there are none. What they let in is kept apart from what all may see: who knows a
+        digest only shall not get the content.
+        """
+        found = list(secrets)
+        apart = hashlib.sha256(json.dumps([one.get("data") for one in found], sort_keys=True).encode()).hexdigest()
+        return Fetcher(
+            cache=self._folder / "private" / apart if self._folder is not None else None,
+            credentials=SecretCredentials(found).find,
+            access=self._access,
+            insecure=self._insecure,
+            cancelled=self._cancelled,
+        )
 
     # the port
 
@@ -106,21 +119,11 @@ class Fetcher:
 
     def url(self, address: str) -> bytes:
         """What stands at an https:// address, bounded; http:// on this machine, or where allowed. RegistryError."""
-        shown = _shown(address)
-        for _ in range(MOST_REDIRECTS):
-            if not self._is_allowed(address):
-                raise RegistryError(f"{shown} is no https:// address", hint="nothing was fetched from there")
-            with self._requester().send("GET", address, stream=True, allow_redirects=False) as response:
-                if response.status_code in _REDIRECTS:
-                    address = urljoin(address, response.headers.get("Location", ""))
-                    continue
-                if response.status_code != 200:
-                    raise RegistryError(f"{shown}: HTTP {response.status_code} {response.reason or ''}".rstrip())
-                return _bounded(shown, response)
-        raise RegistryError(f"{shown} leads from one address to the next")
+        if not self._is_allowed(address):
+            raise RegistryError(f"{shown(address)} is no https:// address", hint="nothing was fetched from there")
+        return fetch(address, largest=LARGEST_PAGE, what="manifest", ca=self._access.ca)
 
     def _is_allowed(self, address: str) -> bool:
-        """Nobody is led out of TLS, but to this machine or to whom somebody has named."""
         parts = urlsplit(address)
         if parts.scheme == "https":
             return True
@@ -170,14 +173,6 @@ class Fetcher:
                 )
             return self._registries[insecure]
 
-    def _requester(self) -> Requester:
-        with self._lock:
-            if self._sender is None:
-                import requests
-
-                self._sender = Requester(requests.Session(), verify=self._access.ca or True, cancelled=self._cancelled)
-            return self._sender
-
 
 def _nothing() -> list[bytes]:
     raise RegistryError("it is not kept any more")
@@ -188,23 +183,3 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _shown(address: str) -> str:
-    """Without passwords and what stands behind a `?`."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _bounded(shown: str, response: Any) -> bytes:
-    import requests
-
-    content = bytearray()
-    try:
-        for chunk in response.iter_content(MIB):
-            content += chunk
-            if len(content) > LARGEST_PAGE:
-                raise RegistryError(f"{shown} is longer than {LARGEST_PAGE} bytes")
-    except requests.exceptions.RequestException as error:
-        raise RegistryError(f"{shown}: the transfer broke off", hint="run it again; nothing was kept") from error
-    return bytes(content)

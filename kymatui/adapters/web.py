@@ -34,8 +34,9 @@ def shown(source: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def fetch(url: str, *, largest: int, what: str) -> bytes:
+def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:
     """What stands at a URL: of at most `largest` bytes, however slowly a server sends; `what` it should be, in errors.
+    `ca` is a file of certificates to trust instead of the system's.
 
     Raises RegistryError. A page for people in place of the file is an error, too.
     """
@@ -44,21 +45,22 @@ def fetch(url: str, *, largest: int, what: str) -> bytes:
     timer.daemon = True
     timer.start()
     try:
-        return run_abandonable(lambda: _transfer(url, largest, what), cancel)
+        return run_abandonable(lambda: _transfer(url, largest, what, ca or True), cancel)
     except CancelledError as error:
         raise RegistryError(f"{shown(url)} took longer than {ALL_SECONDS:.0f} s") from error
     finally:
         timer.cancel()
 
 
-def _transfer(url: str, largest: int, what: str) -> bytes:
+def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
     import requests
 
     where, address = shown(url), url
     try:
         with requests.Session() as session:
             for _ in range(MOST_REDIRECTS + 1):
-                with session.get(address, timeout=TIMEOUTS, stream=True, allow_redirects=False) as response:
+                more = {"timeout": TIMEOUTS, "stream": True, "allow_redirects": False, "verify": verify}
+                with session.get(address, **more) as response:
                     if response.is_redirect:
                         address = next_address(where, address, response.headers["Location"])
                         continue

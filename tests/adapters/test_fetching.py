@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kymatui.adapters.charts import Access
 from kymatui.adapters.fetching import Fetcher
+from kymatui.adapters.oci.credentials import Credentials
 from kymatui.adapters.oci.manifests import digest_of
+from kymatui.adapters.oci.registry import Registry
 from kymatui.engine.ports import Blobs
 from kymatui.errors import HelmError, RegistryError
+from kymatui.sandbox.registry.access import Access as RegistryAccess
+from kymatui.sandbox.registry.access import Scheme, User
 from tests.adapters.test_charts import ARCHIVE, Site, site  # noqa: F401 (a fixture)
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
@@ -117,68 +122,41 @@ def test_a_chart_that_is_unknown_is_no_case_for_the_cache(site: Site, tmp_path: 
 # addresses
 
 
-class Answer:
-    def __init__(self, status: int, body: bytes = b"", location: str = "") -> None:
-        self.status_code, self.reason, self._body = status, "Reason", body
-        self.headers = {"Location": location} if location else {}
-
-    def __enter__(self) -> Answer:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        del error
-
-    def iter_content(self, size: int) -> list[bytes]:
-        return [self._body[at : at + size] for at in range(0, len(self._body), size)]
-
-
-class Web(Fetcher):
-    """A fetcher whose web is a table."""
-
-    def __init__(self, pages: dict[str, Answer]) -> None:
-        super().__init__()
-        self.pages = pages
-
-    def _requester(self) -> Any:
-        return self
-
-    def send(self, method: str, url: str, **more: Any) -> Answer:
-        assert method == "GET"
-        assert more["allow_redirects"] is False
-        return self.pages[url]
-
-
-def test_a_page_behind_redirects() -> None:
-    web = Web({"https://a.io/x": Answer(302, location="/y"), "https://a.io/y": Answer(200, b"found")})
-    assert web.url("https://a.io/x") == b"found"
-
-
-@pytest.mark.parametrize(
-    ("pages", "words"),
-    [
-        ({"https://a.io/x?t=s3cret": Answer(404)}, r"https://a\.io/x: HTTP 404 Reason"),
-        ({"https://a.io/x?t=s3cret": Answer(302, location="http://a.io/x")}, "is no https:// address"),
-        ({"https://a.io/x?t=s3cret": Answer(302, location="file:///etc/passwd")}, "is no https:// address"),
-        ({"https://a.io/x?t=s3cret": Answer(302, location="?t=s3cret")}, "from one address to the next"),
-    ],
-)
-def test_pages_that_are_not_fetched(pages: dict[str, Answer], words: str) -> None:
-    with pytest.raises(RegistryError, match=words) as caught:
-        Web(pages).url("https://a.io/x?t=s3cret")
-    assert "s3cret" not in str(caught.value)
-
-
-def test_plain_http_is_refused() -> None:
+@pytest.mark.parametrize("address", ["http://a.io/x?t=s3cret", "file:///etc/passwd", "ftp://a.io/x", "x.yaml"])
+def test_pages_that_are_not_fetched(address: str) -> None:
     with pytest.raises(RegistryError, match="is no https:// address"):
-        Fetcher().url("http://a.io/x")
+        Fetcher().url(address)
 
 
-def test_plain_http_where_it_is_asked_for(site: Site) -> None:  # noqa: F811
+def test_http_on_this_machine_and_where_it_is_allowed(site: Site) -> None:  # noqa: F811
     site.pages["/m.yaml"] = b"kind: A\n"
+    assert Fetcher(insecure=()).url(f"{site.url}/m.yaml") == b"kind: A\n"
     assert Fetcher(access=Access(plain_http=True)).url(f"{site.url}/m.yaml") == b"kind: A\n"
 
 
-def test_a_page_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_without_end_is_cut(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    site.pages["/m.yaml"] = b"x" * 11
     monkeypatch.setattr("kymatui.adapters.fetching.LARGEST_PAGE", 10)
-    with pytest.raises(RegistryError, match="is longer than 10 bytes"):
-        Web({"https://a.io/x": Answer(200, b"x" * 11)}).url("https://a.io/x")
+    with pytest.raises(RegistryError, match="10 bytes are the most"):
+        Fetcher().url(f"{site.url}/m.yaml")
+
+
+# credentials
+
+
+def test_layers_with_the_credentials_of_a_secret(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+    served = serve(access=RegistryAccess(Scheme.BEARER, {"ann": User("s3cret")}))
+    host = served.registry.address
+    Registry(insecure=True, credentials=lambda registry: Credentials("ann", "s3cret")).push_blob(
+        f"{host}/modules/a", LAYER, "application/yaml"
+    )
+    auth = base64.b64encode(b"ann:s3cret").decode()
+    config = base64.b64encode(json.dumps({"auths": {host: {"auth": auth}}}).encode()).decode()
+    secret = {"metadata": {"name": "pull"}, "data": {".dockerconfigjson": config}}
+    anonymous = Fetcher(cache=tmp_path, credentials=lambda registry: None)
+    for _ in range(2):
+        assert anonymous.with_secrets([secret]).layer(f"{host}/modules/a", DIGEST, insecure=True) == LAYER
+        with pytest.raises(RegistryError):
+            anonymous.layer(f"{host}/modules/a", DIGEST, insecure=True)
+    with pytest.raises(RegistryError, match="no Secret with credentials"):
+        anonymous.with_secrets([])
