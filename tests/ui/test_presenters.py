@@ -1,0 +1,384 @@
+"""Words, cells and tones of every screen, without an app."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.comparing import compare
+from kymatui.domain.histories import Happening
+from kymatui.domain.locating import locate
+from kymatui.domain.paths import look
+from kymatui.domain.remembering import Memory
+from kymatui.domain.rows import Row as Module
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from kymatui.domain.statechecks import Mode
+from kymatui.domain.trees import tree
+from kymatui.errors import UnreachableError
+from kymatui.ui.ascii import ascii_only
+from kymatui.ui.keymaps import keymap_problems
+from kymatui.ui.presenters import changes, checks, events, matrix, module, problems, versions
+from kymatui.ui.presenters.connection import banner, describe, span
+from kymatui.ui.presenters.exporting import exported, format_of
+from kymatui.ui.presenters.filtering import parse_filter
+from kymatui.ui.presenters.keys import KeyHelp, grouped, joined, key_name
+from kymatui.ui.presenters.notices import notice
+from kymatui.ui.presenters.tables import Sort, arrange, natural
+from kymatui.ui.presenters.tree import branches, foldable, tree_rows
+from kymatui.ui.saving import save
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+from tests.domain import builders as b
+from tests.ui.worlds import LIVE, world
+
+WORLD = world()
+CATALOG = catalog(WORLD, b.NOW)
+
+
+def row(name: str) -> Module:
+    found = CATALOG.row(name)
+    assert found is not None
+    return found
+
+
+def texts(rows: list[Row], *columns: str) -> list[tuple[str, ...]]:
+    return [tuple(one.cells[column].text for column in columns) for one in rows]
+
+
+# one module
+
+
+def facts(found: Any) -> Mapping[str, str]:
+    return {fact.label: fact.text for fact in found}
+
+
+def test_declared_observed_and_reported_stand_side_by_side() -> None:
+    warning = row("btp-operator")
+    assert facts(module.declared(warning, CATALOG))["channel"] == "regular (predefined)"
+    assert facts(module.observed(warning, b.NOW))["drift"] == "1 minor behind"
+    reported = facts(module.reported(warning))
+    assert (reported["Kyma"], reported["Manifest"], reported["manager"]) == ("▲ Warning", "–", "● Ready")
+
+
+def test_who_disagrees_is_said() -> None:
+    assert facts(module.reported(row("cloud-logging")))[""] == "they disagree"
+
+
+def test_a_resource_that_is_being_deleted_says_what_holds_it() -> None:
+    (text,) = facts(module.resources(row("keda"))).values()
+    assert text.startswith("◌ Deleting, being deleted, held by keda.kyma-project.io/wait")
+
+
+# checks
+
+
+def test_rules_show_what_was_found_and_which_group_decides() -> None:
+    found = row("cloud-logging")
+    lines = checks.rule_lines(found, found.checked[0], Mode.KLM)
+    assert texts(lines, "want", "got", "result", "group") == [
+        ("green", "yellow", "no match", "false"),
+        ("done", "done", "match", "false"),
+        ("red", "yellow", "no match", "false"),
+        ("yellow", "yellow", "match", "true ← decides"),
+    ]
+    assert facts(checks.headline(found, found.checked[0], Mode.KLM))["Result"] == "Warning"
+    assert "order" in facts(checks.order_facts(found, found.checked[0], Mode.KLM))
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("status.health", "yellow"),
+        ("status.none", "no such path: it ends behind status"),
+        ("status.list", "a list"),
+        ("status.empty", '""  (empty)'),
+        ("status..x", "(not a path)"),
+        ("status.list[0]", "one   * lifecycle-manager splits at dots and would not read it so"),
+    ],
+)
+def test_missing_empty_and_no_string_are_different_answers(path: str, words: str) -> None:
+    body = {"status": {"health": "yellow", "list": ["one"], "empty": ""}}
+    assert words in checks.try_words(look(path, body)).text
+
+
+def test_without_a_resource_there_is_nothing_to_check() -> None:
+    assert facts(checks.headline(row("serverless"), None, Mode.KLM)) == {
+        "Result": "nothing to check: no resource of this module was found"
+    }
+
+
+# versions
+
+
+def test_versions_come_newest_first_with_what_they_are_here() -> None:
+    found = row("btp-operator")
+    assert versions.base_key(found) == "kyma-system/btp-operator-1.2.0"
+    lines = versions.offer_lines(found, versions.base_key(found))
+    assert texts(lines, "version", "channels", "here") == [
+        ("1.3.1", "regular, fast", "desired"),
+        ("1.2.0", "–", "installed, base"),
+    ]
+
+
+def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
+    before = b.a_template(b.template("keda", "1.6.0"))
+    after = b.a_template(b.template("keda", "1.8.2", customStateCheck=[], associatedResources=[]))
+    found = versions.change_facts(compare(before, after))
+    assert found[0].text == "1.6.0 to 1.8.2 (2 minor)"
+    assert {fact.label for fact in found[1:]} == {"added"}
+    assert "a downgrade" in versions.change_facts(compare(after, before))[1].text
+
+
+# events
+
+
+def event(**more: Any) -> b.Json:
+    about = {"kind": "Keda", "namespace": "kyma-system", "name": "default"}
+    return {
+        "metadata": {"uid": "e"},
+        "involvedObject": about,
+        "type": "Normal",
+        "reason": "Done",
+        "message": "m",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "age", "count"),
+    [
+        ({"lastTimestamp": b.stamp(120), "count": 3}, "2m", "3"),
+        ({"eventTime": b.stamp(30), "series": {"count": 7, "lastObservedTime": b.stamp(10)}}, "10s", "7"),
+        ({"firstTimestamp": b.stamp(7200)}, "2h", ""),
+        ({"lastTimestamp": "yesterday", "count": "many"}, "", ""),
+    ],
+)
+def test_events_of_every_generation_have_an_age_and_a_count(more: Mapping[str, Any], age: str, count: str) -> None:
+    (line,) = events.event_lines(row("keda"), replace(WORLD, events=(event(**more),)), b.NOW)
+    assert (line.cells["age"].text, line.cells["count"].text) == (age, count)
+
+
+def test_only_the_events_of_the_modules_objects_are_shown() -> None:
+    other = {**event(), "involvedObject": {"kind": "Pod", "namespace": "x", "name": "y"}}
+    assert events.event_lines(row("keda"), replace(WORLD, events=(other, {}, event())), b.NOW)[0].key == "e"
+    assert len(events.event_lines(row("keda"), replace(WORLD, events=(other, {}, event())), b.NOW)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "words"),
+    [
+        ("serverless", FeedState.LIVE, "no objects here"),
+        ("keda", FeedState.FORBIDDEN, "may not list events"),
+        ("keda", FeedState.SYNCING, "Loading"),
+        ("keda", FeedState.LIVE, "tells of no events"),
+    ],
+)
+def test_why_there_are_no_events_is_said(name: str, state: FeedState, words: str) -> None:
+    found = replace(WORLD, feeds={**LIVE, place_feed("events", "kyma-system"): Feed(state)})
+    assert words in events.why_none(row(name), found)
+
+
+# tree and history
+
+
+def test_the_tree_is_drawn_grouped_and_folded() -> None:
+    roots = branches(tree(row("istio"), locate(WORLD, Memory()), b.NOW))
+    whole = tree_rows(roots, (), b.NOW)
+    assert [line.cells["object"].text for line in whole[:8]] == [
+        "▾ Manifest default-istio-1",
+        "├─ ClusterRole istio-manager",
+        "├─ ▾ ConfigMap × 2",
+        "│  ├─ istio-config",
+        "│  └─ istio-dashboards",
+        "├─ ▾ Deployment × 2",
+        "│  ├─ istio-cni",
+        "│  └─ ▾ istio-manager",
+    ]
+    assert texts(whole[5:7], "state", "ready") == [("✖ Error", ""), ("✖ missing", "it should be there and is not")]
+    folded = tree_rows(roots, set(foldable(roots)), b.NOW)
+    assert [line.cells["object"].text for line in folded] == ["▸ Manifest default-istio-1", "Istio default"]
+
+
+def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
+    one = Happening(b.NOW, "keda", "condition Ready", "True", "False (Lost)", "Keda x/default", b.NOW - 60)
+    (line,) = changes.change_rows([one], b.NOW)
+    assert changes.change_words(line) == (
+        "condition Ready  of Keda x/default: True → False (Lost)  60s ago, as the cluster says"
+    )
+    assert changes.change_words(None) == ""
+
+
+# problems, channels, connection
+
+
+def test_problems_come_worst_first_and_each_once() -> None:
+    feeds = {**LIVE, "secrets": Feed(FeedState.FORBIDDEN, message="no")}
+    found = problems.problem_rows(CATALOG, replace(WORLD, feeds=feeds), ["typed wrong", "typed wrong"])
+    severities = [line.cells["severity"].text for line in found]
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+    assert len({line.key for line in found}) == len(found)
+    assert ("secrets", "this user may not list it: no") in texts(found, "object", "message")
+
+
+def test_channels_are_compared_with_the_kymas_own() -> None:
+    found, lines = matrix.rows(CATALOG)
+    assert [column.title for column in matrix.columns(found)][1] == "REGULAR (yours)"
+    assert texts([line for line in lines if line.key == "keda"], "channel:fast", "agrees") == [
+        ("1.8.2  +2 minor", "differ")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("states", "word"),
+    [
+        ((), "connecting"),
+        ((FeedState.LIVE, FeedState.SYNCING), "loading 1/2"),
+        ((FeedState.LIVE, FeedState.STALE), "stale 42s"),
+        ((FeedState.FAILED, FeedState.FAILED), "offline"),
+        ((FeedState.LIVE, FeedState.FAILED), "partly live"),
+        ((FeedState.LIVE, FeedState.FORBIDDEN, FeedState.ABSENT), "live"),
+    ],
+)
+def test_the_connection_is_one_word(states: tuple[FeedState, ...], word: str) -> None:
+    feeds = {str(number): Feed(state, b.NOW - 42) for number, state in enumerate(states)}
+    assert describe(feeds, b.NOW).word == word
+
+
+def test_what_is_not_current_is_said_above_everything() -> None:
+    stale = describe({"x": Feed(FeedState.STALE, b.NOW - 42)}, b.NOW)
+    assert "42s old" in banner(stale, None)
+    broken = UnreachableError("gone")
+    assert "not current: gone" in banner(describe({}, b.NOW, broken), broken)
+    assert banner(describe(LIVE, b.NOW), None) == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "title"),
+    [
+        (FeedState.SYNCING, "Loading …"),
+        (FeedState.LIVE, "No modules"),
+        (FeedState.FORBIDDEN, "Not allowed to look"),
+        (FeedState.ABSENT, "No Kyma on this cluster"),
+        (FeedState.FAILED, "The cluster does not answer"),
+    ],
+)
+def test_an_empty_table_says_which_kind_of_empty_it_is(state: FeedState, title: str) -> None:
+    found = Snapshot("test", feeds={name: Feed(state) for name in LIVE})
+    said = notice(found, catalog(found, b.NOW), None, shown=0, filtered=False)
+    assert said is not None
+    assert said.title == title
+
+
+def test_a_filter_that_hides_everything_is_told_from_nothing() -> None:
+    said = notice(WORLD, CATALOG, None, shown=0, filtered=True)
+    assert said is not None
+    assert (said.title, said.hint) == ("Nothing matches", "esc clears it")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(-5, "0s"), (119, "119s"), (120, "2m"), (3600, "1h"), (86400, "1d"), (86400 * 400, "400d")]
+)
+def test_spans_are_short(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+# any table
+
+
+ROWS = [Row(name, {"name": Cell(name), "size": Cell(size, order=order)}) for name, size, order in (
+    ("b-10", "2 MB", 2_000_000), ("a", "900 kB", 900_000), ("b-9", "2 MB", 2_000_000))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (None, ["b-10", "a", "b-9"]),
+        (Sort("name"), ["a", "b-9", "b-10"]),
+        (Sort("size"), ["a", "b-10", "b-9"]),
+        (Sort("size", descending=True), ["b-10", "b-9", "a"]),
+        (Sort("nothing"), ["b-10", "a", "b-9"]),
+    ],
+)
+def test_rows_are_ordered_by_meaning_and_equals_stay_as_they_came(sort: Sort | None, order: list[str]) -> None:
+    assert [one.key for one in arrange(ROWS, parse_filter(""), sort)] == order
+
+
+@given(st.lists(st.text(max_size=12), max_size=8))
+def test_any_texts_can_be_ordered(words: list[str]) -> None:
+    assert len(sorted(words, key=natural)) == len(words)
+
+
+COLUMNS = (Column("name", "NAME", 5), Column("size", "SIZE", 5))
+
+
+def test_tables_are_exported() -> None:
+    rows = [Row("x", {"name": Cell("a|b"), "size": Cell("1,5")})]
+    assert exported(COLUMNS, rows, "csv") == 'NAME,SIZE\na|b,"1,5"\n'
+    assert exported(COLUMNS, rows, "tsv") == "NAME\tSIZE\na|b\t1,5\n"
+    assert exported(COLUMNS, rows, "md") == "| NAME | SIZE |\n| --- | --- |\n| a\\|b | 1,5 |\n"
+    assert json.loads(exported(COLUMNS, rows, "json")) == [{"name": "a|b", "size": "1,5"}]
+    assert (format_of("x.MD"), format_of("x.markdown"), format_of("x.exe"), format_of("csv")) == (
+        "md",
+        "md",
+        None,
+        None,
+    )
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
+    def broken() -> str:
+        raise ValueError("no picture")
+
+    target = tmp_path / "a.csv"
+    assert save(str(target), {"csv": lambda: "x"}) == str(target)
+    for name, words in (("a.csv", "nothing was overwritten"), ("a.doc", "its ending chooses"), ("b.svg", "no picture")):
+        with pytest.raises(ValueError, match=words):
+            save(str(tmp_path / name), {"csv": lambda: "y", "svg": broken})
+    with pytest.raises(ValueError, match="cannot be written"):
+        save(str(tmp_path / "no" / "b.csv"), {"csv": lambda: "y"})
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["x"]
+
+
+# keys and signs
+
+
+def test_keys_are_written_as_people_write_them() -> None:
+    assert [key_name(key) for key in ("ctrl+s", "question_mark", "G", "ctrl+@")] == ["ctrl-s", "?", "G", "ctrl-space"]
+    assert joined(["j", "down"]) == "j, down"
+    assert joined([str(n) for n in range(10)]) == "0 … 9"
+
+
+def test_the_keys_of_the_screen_come_first_in_the_help() -> None:
+    keys = [KeyHelp(group, "x", "y") for group in ("Everywhere", "Moving and marking", "Catalog")]
+    assert [group for group, _ in grouped(keys)] == ["Catalog", "Moving and marking", "Everywhere"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"a.one": "f1"}, []),
+        ({"a.one": "2", "a.two": "1"}, []),
+        ({"a.one": "2"}, ["keys: 2 is wanted by a.one and a.two; only one of them gets it"]),
+        ({"a.onne": "f1"}, ["keys: there is no binding a.onne; did you mean a.one?"]),
+        ({"zzz": "f1"}, ["keys: there is no binding zzz; the help shows the ids of keys with i"]),
+    ],
+)
+def test_configured_keys_are_checked(keys: Mapping[str, str], problem: list[str]) -> None:
+    assert list(keymap_problems(keys, [{"a.one": ("1",), "a.two": ("2",)}])) == problem
+
+
+@given(st.text(max_size=30))
+def test_ascii_is_ascii_and_as_wide(text: str) -> None:
+    shown = ascii_only(text)
+    assert shown.isascii()
+    if text.isprintable():
+        assert cell_len(shown) == cell_len(text)
