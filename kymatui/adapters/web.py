@@ -58,9 +58,10 @@ def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
     where, address = shown(url), url
     try:
         with requests.Session() as session:
-            session.verify = verify
             for _ in range(MOST_REDIRECTS + 1):
-                with session.get(address, timeout=TIMEOUTS, stream=True, allow_redirects=False) as response:
+                with session.get(
+                    address, timeout=TIMEOUTS, stream=True, allow_redirects=False, verify=verify
+                ) as response:
                     if response.is_redirect:
                         address = next_address(where, address, response.headers["Location"])
                         continue
