@@ -42,7 +42,8 @@ def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | N
     from kymatui.wiring.runtimes import SecretRuntimes
 
     home = open_cluster(options)
-    return Site(home, SecretRuntimes(home), fetcher(fetch), SystemClock(), targets)
+    blobs = fetcher(fetch)
+    return Site(home, SecretRuntimes(home), blobs, SystemClock(), targets, authenticated=blobs.with_secrets)
 
 
 def targets(cluster: Cluster) -> Callable[[str], Target]:

@@ -14,6 +14,7 @@ from kymatui.domain.states import State, worst
 from kymatui.engine.applying import apply
 from kymatui.engine.awaiting import has_readiness
 from kymatui.engine.bundles import Bundle
+from kymatui.engine.controllers.manifest.credentials import authenticated
 from kymatui.engine.controllers.manifest.places import COMPONENT, MANIFEST, PART_OF, Site
 from kymatui.engine.controllers.manifest.records import Installed, unique_name
 from kymatui.engine.controllers.manifest.statuses import INSTALLATION, MODULE_CR, RESOURCES, Finding, Said
@@ -49,7 +50,8 @@ class Read:
 
 def read_bundles(site: Site, manifest: Manifest, cluster: Cluster) -> list[Read]:
     """The installs, their objects marked as the Manifest's."""
-    found = InstallReader(manifest, site.blobs, site.target_of(cluster)).read()
+    by_secret = authenticated(site, manifest)
+    found = InstallReader(manifest, site.blobs, site.target_of(cluster), authenticated=by_secret).read()
     return [Read(one.name, one if isinstance(one, Failure) else _marked(site, manifest, one)) for one in found]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -11,7 +11,7 @@ from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import OPERATOR
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.ports import Blobs, Clock, Cluster
+from kymatui.engine.ports import Blobs, Clock, Cluster, Object
 from kymatui.engine.running import Limits
 from kymatui.engine.sources.targets import Target
 from kymatui.engine.transforms import Transform
@@ -71,6 +71,7 @@ class Site:
     home        the cluster that has the Manifests
     target_of   what a chart for a cluster is told of it, by the release's name
     transforms  what is done to every object besides the marks of its Manifest
+    authenticated  what layers are fetched with that need the credentials of these pull Secrets; None: as all others
     limits      how long one turn may wait for anything; short, since the next turn goes on where it ended
     """
 
@@ -80,6 +81,7 @@ class Site:
     clock: Clock
     target_of: Callable[[Cluster], Callable[[str], Target]]
     transforms: tuple[Transform, ...] = ()
+    authenticated: Callable[[Sequence[Object]], Blobs] | None = None
     owners: Owners = field(default_factory=Owners)
     limits: Limits = field(default_factory=lambda: Limits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
 

@@ -1,0 +1,49 @@
+"""Who may fetch a Manifest's layers: pull Secrets beside it, chosen by labels (`credSecretSelector`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kymatui.domain.manifests import Manifest
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.selectors import InvalidSelector, Requirement, read_selector
+from kymatui.engine.controllers.manifest.places import Site
+from kymatui.engine.ports import Blobs, Cluster, Object
+from kymatui.errors import ConfigurationError
+
+SECRET: Final = GroupVersionKind("", "v1", "Secret")
+
+
+def authenticated(site: Site, manifest: Manifest) -> Callable[[Mapping[str, Any]], Blobs] | None:
+    """What layers are fetched with that a selector names credentials for; None where the site knows none."""
+    make = site.authenticated
+    if make is None:
+        return None
+    return lambda selector: make(pull_secrets(site.home, manifest.meta.namespace, selector))
+
+
+def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> list[Object]:
+    """The Secrets of a namespace that a selector names. Raises ConfigurationError, and what the port raises."""
+    chosen = read_selector(selector)
+    if isinstance(chosen, InvalidSelector):
+        raise ConfigurationError(f"credSecretSelector cannot be read: {chosen.reason}")
+    if chosen.empty:
+        raise ConfigurationError("credSecretSelector is empty", hint="it would take every Secret there is")
+    found = home.list(SECRET, namespace, labels=",".join(map(_written, chosen.requirements)))
+    if not found:
+        raise ConfigurationError(
+            f"no auth secret found in {namespace}", hint="credSecretSelector of the Manifest names one by its labels"
+        )
+    return found
+
+
+def _written(one: Requirement) -> str:
+    """A requirement as the API server takes it in a query."""
+    match one.operator:
+        case "Exists":
+            return one.key
+        case "DoesNotExist":
+            return f"!{one.key}"
+    word = "in" if one.operator == "In" else "notin"
+    return f"{one.key} {word} ({','.join(one.values)})"
