@@ -81,6 +81,12 @@ def refuse(plan: Plan, run: Run) -> None:
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
         hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
         raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=hint)
+    if plan.missing:
+        rights = ", ".join(map(str, plan.missing))
+        raise RefusedError(
+            f"{plan.bundle.name} cannot be installed: you may not {rights}",
+            hint="ask for these rights; nothing was written",
+        )
 
 
 def refuse_another_cluster(name: str, run: Run) -> None:

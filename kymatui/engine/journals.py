@@ -49,8 +49,8 @@ class Journal:
         if path is not None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-                self._end_line()
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                self._end_line(path)
             except OSError as error:
                 raise ConfigurationError(f"the journal {path} cannot be written: {error.strerror or error}") from error
 
@@ -78,11 +78,14 @@ class Journal:
             os.close(self._file)
             self._file = -1
 
-    def _end_line(self) -> None:
+    def _end_line(self, path: Path) -> None:
         """A run that was killed in the middle of a line does not spoil the next one."""
-        size = os.fstat(self._file).st_size
-        if size and os.pread(self._file, 1, size - 1) != b"\n":
-            os.write(self._file, b"\n")
+        with path.open("rb") as file:
+            if file.seek(0, os.SEEK_END) == 0:
+                return
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                os.write(self._file, b"\n")
 
 
 def read_journal(path: Path) -> Iterator[Entry]:

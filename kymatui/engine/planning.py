@@ -266,7 +266,7 @@ class Planner:
     def _wanted(self, steps: Sequence[Step]) -> Iterator[Right]:
         namespace = self._bundle.namespace
         kept = SECRET if self._bundle.release is not None else CONFIG_MAP
-        yield from (Right(verb, kept, namespace) for verb in ("create", "patch", "delete"))
+        yield from (Right(verb, kept, namespace) for verb in ("create", "patch"))
         yield from (Right(verb, LEASE, namespace) for verb in ("create", "update"))
         for hook in self._bundle.hooks:
             ref = read_ref(hook.body)

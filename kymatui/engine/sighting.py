@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.engine.diffing import FieldChange, compare, stamp
+from kymatui.engine.guessing import guess
 from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
 from kymatui.engine.plans import Action, FieldConflict, Observed
 from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
@@ -17,6 +18,9 @@ from kymatui.engine.settling import is_settled
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+
+
+GUESSED: Final = "compared here: in read-only mode the server is not asked what it would do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def look(
     `seen` is the object where it was read already. A server that need not be asked is not: see `settling`. With `new`,
     where nobody has installed the object yet, the dry run comes first: of most it says that they are not there.
     """
-    if new and seen is None and (made := _created(cluster, body, manager)) is not None:
+    if new and seen is None and not cluster.read_only and (made := _created(cluster, body, manager)) is not None:
         return Sight(Action.CREATE, None, made, compare(None, body))
     live = seen if seen is not None else cluster.get(read_ref(body))
     if live is not None:
@@ -69,6 +73,8 @@ def look(
             return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
         if is_settled(live, body, manager):
             return Sight(Action.SAME, live, live)
+    if cluster.read_only:
+        return _guessed(live, body)
     return dry_run(cluster, body, live, mine, manager=manager)
 
 
@@ -98,6 +104,15 @@ def dry_run(
         return Sight(Action.SAME, live, after)
     reason = "" if changes else "who owns its fields changes, and nothing else"
     return Sight(Action.CHANGE, live, after, changes, conflicts, reason)
+
+
+def _guessed(live: Object | None, body: Object) -> Sight:
+    """What can be told without the server."""
+    if live is None:
+        return Sight(Action.CREATE, None, None, compare(None, body), reason=GUESSED)
+    after = guess(live, body)
+    changes = compare(live, after)
+    return Sight(Action.CHANGE if changes else Action.SAME, live, after, changes, reason=GUESSED)
 
 
 def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
