@@ -20,9 +20,23 @@ _SIZE = (120, 40)
 
 def require_screen(connect: Callable[[], Session]) -> None:
     """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
+    from textual.css.errors import StylesheetError
+
     from kymatui.ui.app import KymatuiApp
 
-    asyncio.run(_look(KymatuiApp(connect)))
+    try:
+        asyncio.run(_look(KymatuiApp(connect)))
+    except StylesheetError as error:
+        raise KymatuiError(
+            f"the screen's stylesheets cannot be used: {_places(error)}", hint="install kymatui again"
+        ) from error
+
+
+def _places(error: Exception) -> str:
+    """File and line of every fault that the parser of the stylesheets found."""
+    rules = getattr(getattr(error, "errors", None), "rules", ())
+    tokens = [token for rule in rules for token, _ in rule.errors]
+    return ", ".join(f"{token.read_from[0]}, line {token.location[0] + 1}" for token in tokens) or str(error)
 
 
 async def _look(app: KymatuiApp) -> None:

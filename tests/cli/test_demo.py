@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kymatui
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui import stylesheets
 
 PACKAGE = Path(kymatui.__file__).parent
@@ -49,6 +49,21 @@ def test_an_installation_without_stylesheets_fails_and_says_so(tmp_path: Path) -
     assert "stylesheets are not in" in found.stderr
     assert "install kymatui again" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_stylesheets_that_make_no_sense_are_said_with_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kymatui.cli.looking import require_screen
+    from kymatui.ui.app import KymatuiApp
+    from tests.ui.worlds import StillSession, world
+
+    broken = tmp_path / "app.tcss"
+    broken.write_text("Screen {\n  colour: red;\n}\n")
+    require_screen(lambda: StillSession(world()))
+    monkeypatch.setattr(KymatuiApp, "CSS_PATH", [broken])
+    with pytest.raises(KymatuiError, match=f"{broken}, line 2"):
+        require_screen(lambda: StillSession(world()))
 
 
 def test_the_stylesheets_are_looked_for_in_the_package_and_beside_it(
