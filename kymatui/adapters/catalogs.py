@@ -28,6 +28,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 SOURCE = "source"
 """The annotation that says where a template came from; Kyma's dashboard sets the same one."""
 _MOST_NOTES = 10
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 _CLAIMS = (LABEL_MANAGED_BY, LABEL_MANDATORY, LABEL_CHANNEL)
 _ONLY_INSIDE = ("channel", "mandatory")
 
@@ -36,11 +37,15 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CommunityCatalog:
-    """What a source offers; `notes` say what of it was passed over, and why."""
+    """What a source offers; `notes` say what of it was passed over, and why.
+
+    `workloads` are those of raw manifests, by module and version: files that are named `<module>-<version>`.
+    """
 
     source: str
     templates: tuple[Json, ...]
     notes: tuple[str, ...] = ()
+    workloads: Mapping[tuple[str, str], tuple[Json, ...]] = field(default_factory=dict)
 
 
 def read_catalog(source: str, *, largest: int = LARGEST) -> CommunityCatalog:
@@ -118,17 +123,17 @@ class _Taking:
 
     source: str
     templates: dict[tuple[str, str], Json] = field(default_factory=dict)
-    passed: Counter[str] = field(default_factory=Counter)
+    others: dict[str, list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
         if len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
 
-    def take(self, item: Any) -> None:
+    def take(self, item: Any, file: str) -> None:
         template = _template(item, self.source)
         if template is None:
-            self.passed[_kind_of(item)] += 1
+            self.others.setdefault(file, []).append(item)
             return
         spec = template["spec"]
         key = template["metadata"]["name"], str(spec.get("version", "")) if isinstance(spec, dict) else ""
@@ -144,14 +149,29 @@ def _taken(source: str, found: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
     taking = _Taking(source)
     for place, content in found:
         for item in _objects(place, content, taking):
-            taking.take(item)
-    if taking.passed:
-        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(taking.passed.items())[:_MOST_NOTES])
+            taking.take(item, Path(place).stem)
+    raw_manifests = _raw_manifests(taking)
+    passed = Counter(_kind_of(item) for items in taking.others.values() for item in items)
+    if passed:
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items())[:_MOST_NOTES])
         taking.note(f"passed over: {counted}")
     if not taking.templates:
         said = f": {'; '.join(taking.notes[:3])}" if taking.notes else ""
         raise ConfigurationError(f"{source} holds no ModuleTemplate{said}", hint="is it an all-modules.yaml?")
-    return CommunityCatalog(source, tuple(taking.templates.values()), tuple(taking.notes))
+    return CommunityCatalog(source, tuple(taking.templates.values()), tuple(taking.notes), raw_manifests)
+
+
+def _raw_manifests(taking: _Taking) -> dict[tuple[str, str], tuple[Json, ...]]:
+    """Takes the raw manifests of the templates out of the other files; of their objects only the workloads count."""
+    found = {}
+    for template in taking.templates.values():
+        spec = template["spec"] if isinstance(template["spec"], dict) else {}
+        module, version = spec.get("moduleName"), spec.get("version")
+        objects = taking.others.pop(f"{module}-{version}", None)
+        if objects and isinstance(module, str) and isinstance(version, str):
+            kinds = [item for item in objects if isinstance(item, dict) and item.get("kind") in _WORKLOADS]
+            found[module, version] = tuple(_plain(item) for item in kinds)
+    return found
 
 
 def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:

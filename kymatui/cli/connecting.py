@@ -30,6 +30,8 @@ def wanted(args: argparse.Namespace, environment: Mapping[str, str] | None = Non
         namespace=getattr(args, "namespace", None) or "",
         read_only=bool(getattr(args, "read_only", False)) or settings.read_only,
         catalogs=tuple(source for sources in catalogs for source in sources or ()),
+        maintenance_policy=settings.maintenance_policy,
+        restricted_modules=settings.restricted_modules,
     )
     return options, settings
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kymatui.domain.assessing import Assessment, assess, check_resources, in_mode, rules_in_force
 from kymatui.domain.drift import Drift, DriftKind, drift
@@ -37,7 +38,7 @@ def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, me
     `now` is in seconds of the Unix clock. Who calls again and again gives the same `memory` each time: then only what
     changed since is read, and what depends on the time alone may be ten seconds old.
     """
-    settings, memory = settings or Settings(), memory or Memory()
+    settings, memory = _settings(settings or Settings(), snapshot), memory or Memory()
     world = observe(snapshot, settings.kyma, memory)
     names = modules(world)
     rows = _rows(names, world, now, settings, memory)
@@ -49,6 +50,15 @@ def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, me
         problems=catalog_problems(world, rows, settings.kyma),
         taken_at=snapshot.taken_at,
     )
+
+
+def _settings(settings: Settings, snapshot: Snapshot) -> Settings:
+    """What is known besides the cluster comes with the snapshot; what the caller knows comes first."""
+    if snapshot.raw_manifests and not settings.raw_manifests:
+        settings = replace(settings, raw_manifests=snapshot.raw_manifests)
+    if snapshot.rules is not None and settings.rules == Rules():
+        settings = replace(settings, rules=snapshot.rules)
+    return settings
 
 
 def _rows(names: Sequence[str], world: World, now: float, settings: Settings, memory: Memory) -> tuple[Row, ...]:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind
+
+if TYPE_CHECKING:
+    from kymatui.domain.resolution import Rules
 
 Object = Mapping[str, Any]
 
@@ -63,7 +66,8 @@ class Snapshot:
     "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
     are not in the cluster; their feeds are named `CATALOG_FEED` and the address. `owned` holds what controllers
     made of what is looked at (ReplicaSets, Pods, Jobs) and other objects of modules, where that is followed; `places`
-    tells where everything of a kind is among them.
+    tells where everything of a kind is among them. `raw_manifests` are the workloads of known versions, by module and
+    version; `rules` are lifecycle-manager's own configuration, as far as it is known here.
     """
 
     cluster: str
@@ -80,3 +84,5 @@ class Snapshot:
     outside: tuple[Object, ...] = ()
     owned: tuple[Object, ...] = ()
     places: frozenset[Place] = frozenset()
+    raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
+    rules: Rules | None = None

@@ -35,6 +35,8 @@ class Settings:
     columns: tuple[str, ...] = COLUMN_NAMES
     sort: str = "name"
     catalogs: tuple[str, ...] = ()
+    maintenance_policy: str = ""
+    restricted_modules: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
 
@@ -89,11 +91,17 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Paths of catalogs are relative to the file that names them, wherever kymatui is started."""
-    catalogs = body.get("catalogs")
-    if catalogs is None:
-        return body
-    return {**body, "catalogs": [item if "://" in item else str(folder / Path(item).expanduser()) for item in catalogs]}
+    """Paths are relative to the file that names them, wherever kymatui is started."""
+
+    def placed(source: str) -> str:
+        return source if "://" in source or not source else str(folder / Path(source).expanduser())
+
+    found = dict(body)
+    if "catalogs" in body:
+        found["catalogs"] = [placed(source) for source in body["catalogs"]]
+    if "maintenance_policy" in body:
+        found["maintenance_policy"] = placed(body["maintenance_policy"])
+    return found
 
 
 def _settings(body: Mapping[str, Any]) -> Settings:

@@ -45,6 +45,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("columns", "texts", COLUMN_NAMES, "the columns of the catalog, in order", COLUMN_NAMES),
     Option("sort", "text", "name", "the column that orders the catalog at start", COLUMN_NAMES),
     Option("catalogs", "texts", (), "more sources of community modules: URLs, files, folders"),
+    Option("maintenance_policy", "text", "", "lifecycle-manager's policy of maintenance windows, a JSON file"),
+    Option("restricted_modules", "texts", (), "modules that lifecycle-manager gives to some Kymas only"),
     Option("keys", "keys", {}, 'keys by the id of a binding, as in `"app.quit" = "ctrl+q"`'),
     Option("contexts", "contexts", {}, "by name or pattern of a context: accent, read_only"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ class _Source:
     name: str
     feed: Feed = field(default_factory=lambda: Feed(FeedState.SYNCING))
     templates: tuple[Object, ...] = ()
+    workloads: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
     again: threading.Event = field(default_factory=threading.Event)
 
 
@@ -41,6 +42,7 @@ class CommunityCatalogs:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._templates: tuple[Object, ...] = ()
+        self._raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = {}
 
     def start(self) -> None:
         for number, source in enumerate(self._sources):
@@ -60,6 +62,11 @@ class CommunityCatalogs:
     def templates(self) -> tuple[Object, ...]:
         """All templates of all sources; the same tuple until something changes."""
         return self._templates
+
+    @property
+    def raw_manifests(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
+        """The workloads of the raw manifests that lie beside templates; the same object until something changes."""
+        return self._raw_manifests
 
     def feeds(self) -> dict[str, Feed]:
         """How each source is doing, by the name of its feed; a password in an address is not in it."""
@@ -88,9 +95,12 @@ class CommunityCatalogs:
             self._failed(source, f"{type(error).__name__}: {error}")
             return False
         with self._lock:
-            if found.templates != source.templates:
-                source.templates = found.templates
+            if (found.templates, found.workloads) != (source.templates, source.workloads):
+                source.templates, source.workloads = found.templates, found.workloads
                 self._templates = tuple(item for one in self._sources for item in one.templates)
+                self._raw_manifests = {
+                    key: items for one in reversed(self._sources) for key, items in one.workloads.items()
+                }
             source.feed = Feed(FeedState.LIVE, time.time(), "; ".join(found.notes))
         return True
 

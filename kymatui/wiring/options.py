@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class SessionOptions:
     """The words of the command line; "" where a person said nothing.
 
-    `catalogs` are sources of community modules outside of the cluster: URLs, files, folders.
+    `catalogs` are sources of community modules outside of the cluster: URLs, files, folders. `maintenance_policy` is a
+    file and `restricted_modules` are names: what is configured for lifecycle-manager, and no cluster shows.
     """
 
     kubeconfig: str = ""
@@ -17,3 +18,5 @@ class SessionOptions:
     namespace: str = ""
     read_only: bool = False
     catalogs: tuple[str, ...] = ()
+    maintenance_policy: str = ""
+    restricted_modules: tuple[str, ...] = ()

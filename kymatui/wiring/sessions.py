@@ -25,11 +25,13 @@ from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.owned import OwnedFollower
+from kymatui.wiring.rules import read_rules
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
     from kymatui.adapters.kube.resources import Resource
     from kymatui.adapters.kube.watching import Timing
+    from kymatui.domain.resolution import Rules
 
 _PROBE = 120.0  # between two looks for kinds where the definitions cannot be watched
 # Definitions come in bursts, and a new one is served a moment after it is there: seconds between the looks.
@@ -47,13 +49,16 @@ def open_session(options: SessionOptions, timing: Timing | None = None) -> Catal
     connection = connect(options.kubeconfig, options.context, options.namespace)
     transport = Transport(connection, read_only=options.read_only)
     cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
-    return CatalogSession(Client(transport, Discovery(transport, cache)), options, timing)
+    rules = read_rules(options.maintenance_policy, options.restricted_modules)
+    return CatalogSession(Client(transport, Discovery(transport, cache)), options, timing, rules)
 
 
 class CatalogSession:
     """Follows everything that a catalog is made of. Kinds are found by discovery, again whenever definitions change."""
 
-    def __init__(self, client: Client, options: SessionOptions, timing: Timing | None = None) -> None:
+    def __init__(
+        self, client: Client, options: SessionOptions, timing: Timing | None = None, rules: Rules | None = None
+    ) -> None:
         from kymatui.adapters.kube.stores import Bell
 
         self.client = client
@@ -64,6 +69,7 @@ class CatalogSession:
         self._events = EventFollower(self._feeds)
         self._owned = OwnedFollower(self._feeds, client.discovery)
         self._definitions = Definitions()
+        self._rules = rules
         self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
         self._look = threading.Event()
         self._state = threading.Condition()
@@ -138,6 +144,8 @@ class CatalogSession:
             feeds=self.feeds,
             taken_at=time.time(),
             outside=self._catalogs.templates,
+            raw_manifests=self._catalogs.raw_manifests,
+            rules=self._rules,
         )
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:

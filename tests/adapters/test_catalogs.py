@@ -94,6 +94,36 @@ def test_a_template_that_makes_no_sense_is_handed_on_as_it_is(tmp_path: Path, bo
     assert isinstance(read, Malformed) or not read.version, "it is told apart from a good one"
 
 
+def workload(name: str, image: str) -> dict[str, Any]:
+    containers = [{"name": "manager", "image": image}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "kyma-system"},
+        "spec": {"replicas": 1, "template": {"spec": {"containers": containers}}},
+    }
+
+
+def test_raw_manifests_beside_templates_are_told_by_their_names(tmp_path: Path) -> None:
+    """They name image tags that are no versions; of their objects only the workloads count."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "templates.yaml").write_bytes(text(template(), template(version="0.34.0-rc1")))
+    manager = workload("manager", "r.io/m:latest")
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}
+    (tmp_path / "raw" / "cap-operator-0.33.0.yaml").write_bytes(text(secret, manager))
+    (tmp_path / "raw" / "other-0.1.0.yaml").write_bytes(text(manager))
+    found = read_catalog(str(tmp_path))
+    assert found.workloads == {("cap-operator", "0.33.0"): (manager,)}
+    assert found.notes == ("passed over: 1 Deployment",)
+
+
+def test_the_real_raw_manifests(shared: Path) -> None:
+    found = read_catalog(str(shared / "kyma" / "catalog" / "derived"))
+    files = {file.stem for file in (shared / "kyma" / "catalog" / "derived" / "raw-manifests").glob("*.yaml")}
+    assert {f"{module}-{version}" for module, version in found.workloads} == files
+    assert all(len(items) >= 1 for items in found.workloads.values())
+
+
 def test_what_stands_before_a_mistake_counts_and_the_mistake_is_said(tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_bytes(text(template()) + b"---\na: [\n")

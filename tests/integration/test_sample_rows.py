@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,6 +212,22 @@ def test_drift_says_exactly_what_drifts(world: RunningSandbox, capsys: pytest.Ca
     found = {one["name"]: one["kind"] for one in answer(world, capsys, "drift", status=2)["drift"]}
     told = {name: situation.drift for name, situation in SITUATIONS.items()}
     assert found == {name: drift for name, drift in told.items() if drift not in ("in-sync", "none")}
+
+
+POLICY = '{"rules": [], "default": {"days": ["Sat"], "begin": "21:00:00+00:00", "end": "00:00:00+00:00"}}'
+
+
+def test_the_next_window_is_named_where_the_policy_is_known(
+    world: RunningSandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.json").write_text(POLICY)
+    (tmp_path / "config.toml").write_text('maintenance_policy = "policy.json"')
+    monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
+    (row,) = [row for row in answer(world, capsys, "catalog")["modules"] if row["name"] == "nats"]
+    assert row["drift"] in ("pending-maintenance", "behind")  # in a window, lifecycle-manager would be at work
+    if row["drift"] == "pending-maintenance":
+        assert "the next window is Sat " in row["reason"]
+        assert "21:00 to Sun 00:00 UTC" in row["reason"]
 
 
 @pytest.mark.parametrize(("mode", "state"), [("klm", "Ready"), ("strict", "Processing")])

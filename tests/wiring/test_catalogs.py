@@ -159,6 +159,29 @@ def test_a_slow_source_holds_nothing_else_up(tmp_path: Path) -> None:
         assert shown(session).row("late") is not None
 
 
+def test_raw_manifests_name_a_tag_that_is_no_version(tmp_path: Path) -> None:
+    from tests.adapters.test_catalogs import workload
+
+    commit = "49b1192071ec05bfdd18c1f667544ac34aa927a1"
+    item = community("late")
+    manager = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "late", "namespace": "kyma-system"}
+    item["spec"]["manager"] = manager
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    write(folder, item, community("late", "0.2.0"))
+    cluster = kyma_cluster(1)
+    cluster.put("deployments.apps", workload("late", f"r.io/late:{commit}"))
+    with session_on(cluster, tmp_path, str(folder)) as session:
+        found = shown(session).row("late")
+        assert found is not None
+        assert (found.installed, found.drift.kind.value) == (commit, "unknown")
+    (folder / "late-0.1.0.yaml").write_text(yaml.safe_dump(workload("late", f"r.io/late:{commit}")))
+    with session_on(cluster, tmp_path, str(folder)) as session:
+        found = shown(session).row("late")
+        assert found is not None
+        assert (found.installed, found.drift.kind.value) == ("0.1.0", "behind")
+
+
 # without a cluster
 
 
