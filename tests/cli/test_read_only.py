@@ -27,6 +27,8 @@ READING = {
     "checks": ["checks", "moduleaa", "--explain"],
     "drift": ["drift"],
     "audit": ["audit"],
+    "fleet": ["fleet"],
+    "matrix": ["matrix"],
     "demo": ["demo", "--check"],
     "config": ["config", "show"],
     "helm template": ["helm", "template", "CHART"],

@@ -23,11 +23,12 @@ from kymatui.domain.rows import Row as Module
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
 from kymatui.domain.statechecks import Mode
 from kymatui.domain.trees import tree
+from kymatui.domain.wording import span
 from kymatui.errors import UnreachableError
 from kymatui.ui.ascii import ascii_only
 from kymatui.ui.keymaps import keymap_problems
 from kymatui.ui.presenters import changes, checks, events, matrix, module, problems, versions
-from kymatui.ui.presenters.connection import banner, describe, span
+from kymatui.ui.presenters.connection import banner, describe
 from kymatui.ui.presenters.exporting import exported, format_of
 from kymatui.ui.presenters.filtering import parse_filter
 from kymatui.ui.presenters.keys import KeyHelp, grouped, joined, key_name

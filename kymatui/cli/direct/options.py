@@ -17,9 +17,9 @@ from kymatui.domain.texts import plain
 from kymatui.errors import ConfigurationError, ReadOnlyError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.engine.bundles import Bundle
     from kymatui.engine.plans import Intent
+    from kymatui.engine.ports import Cluster
     from kymatui.engine.running import Progress
     from kymatui.wiring.installing import Source
     from kymatui.wiring.sessions import CatalogSession
@@ -86,7 +86,7 @@ class Place:
 
     args: argparse.Namespace
     session: CatalogSession
-    cluster: KubeCluster
+    cluster: Cluster
     namespace: str
 
     @property

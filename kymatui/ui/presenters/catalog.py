@@ -13,9 +13,9 @@ from kymatui.domain.rows import Catalog, Origin
 from kymatui.domain.rows import Row as Module
 from kymatui.domain.states import State, StateSource, severity
 from kymatui.domain.versions import parse
+from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.presenters.catalog_columns import View
-from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.row_list import Cell, Row
 

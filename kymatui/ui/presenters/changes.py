@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from kymatui.domain.histories import Happening
 from kymatui.domain.states import state_of
+from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.presenters.catalog import ABSENT, TONES
-from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState, is_place_feed
+from kymatui.domain.wording import span
 from kymatui.errors import KymatuiError
 from kymatui.ui.text import plain
 
@@ -53,12 +54,3 @@ def banner(connection: Connection, failure: KymatuiError | None) -> str:
         age = connection.word.removeprefix("stale ")
         return f"▲ what you see is {age} old: the server does not answer; kymatui keeps asking, ctrl-r asks now"
     return ""
-
-
-def span(seconds: float) -> str:
-    """A duration as operators read it: `42s`, `5m`, `3h`, `12d`."""
-    seconds = max(int(seconds), 0)
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size * (2 if unit == "m" else 1):
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"

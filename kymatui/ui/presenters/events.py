@@ -9,7 +9,7 @@ from typing import Any
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import FeedState, Snapshot, is_place_feed
-from kymatui.ui.presenters.connection import span
+from kymatui.domain.wording import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.facts import Fact

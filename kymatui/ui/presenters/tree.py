@@ -9,9 +9,9 @@ from itertools import groupby
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import State, worst
 from kymatui.domain.trees import Node, Role, Sight, Tree
+from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.presenters.catalog import TONES
-from kymatui.ui.presenters.connection import span
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row

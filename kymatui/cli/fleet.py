@@ -1,0 +1,184 @@
+"""`kymatui fleet` and `kymatui matrix`: the runtimes of a control plane, and their modules by version."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.printing import FORMATS, document, markdown, say, table
+from kymatui.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.fleets import Fleet, Runtime, VersionCounts
+
+_HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
+_GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCommand:
+    """`fleet` lists runtimes, `matrix` counts versions of modules over them."""
+
+    matrix: bool = False
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.main import add_cluster_options
+
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        parser.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
+        parser.add_argument("--channel", metavar="CHANNEL", help="only runtimes in this channel")
+        parser.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
+        parser.add_argument("--region", metavar="REGION", help="only runtimes in this region")
+        parser.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
+        parser.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
+        parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+        if not self.matrix:
+            parser.add_argument("--group", choices=_GROUPS, help="count runtimes instead of listing them")
+        add_cluster_options(parser, default=argparse.SUPPRESS)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.connecting import wanted
+        from kymatui.domain.fleets import version_matrix
+        from kymatui.wiring.fleets import read_fleet
+
+        options, _ = wanted(args)
+        cluster, fleet, notes = read_fleet(options)
+        chosen = [runtime for runtime in fleet.runtimes if _is_chosen(runtime, args)]
+        for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
+            say(f"kymatui: {note}", sys.stderr)
+        if self.matrix:
+            say(_matrix(cluster, version_matrix(chosen), args.output))
+        elif args.group:
+            say(_groups(cluster, chosen, fleet, args))
+        else:
+            say(_runtimes(cluster, chosen, args.output, time.time()))
+        return 0
+
+
+FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
+
+
+def _is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
+    if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
+        return False
+    pairs = ((args.channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
+    if any(wanted and wanted != found for wanted, found in pairs):
+        return False
+    if args.drifting and not runtime.drifting:
+        return False
+    return _has_module(runtime, args.module) and _has_labels(runtime, args.selector)
+
+
+def _has_module(runtime: Runtime, wanted: str | None) -> bool:
+    from kymatui.domain.versions import same
+
+    if not wanted:
+        return True
+    name, _, version = wanted.partition("@")
+    module = runtime.module(name)
+    return module is not None and (not version or same(module.version, version))
+
+
+def _has_labels(runtime: Runtime, selector: str) -> bool:
+    """`key=value`, `key!=value`, `key` and `!key`, joined by commas, all of which must hold."""
+    for part in filter(None, (piece.strip() for piece in selector.split(","))):
+        key, sign, value = _requirement(part)
+        found = runtime.labels.get(key)
+        held = {"=": found == value, "!=": found != value, "": found is not None, "!": found is None}[sign]
+        if not held:
+            return False
+    return True
+
+
+def _requirement(part: str) -> tuple[str, str, str]:
+    if "!=" in part:
+        key, _, value = part.partition("!=")
+        return key.strip(), "!=", value.strip()
+    if "=" in part:
+        key, _, value = part.replace("==", "=").partition("=")
+        return key.strip(), "=", value.strip()
+    if any(character in part for character in " ()"):
+        raise UsageError(f"{part!r} is no selector", hint="write key=value, key!=value, key or !key, joined by commas")
+    return (part[1:], "!", "") if part.startswith("!") else (part, "", "")
+
+
+def _runtimes(cluster: str, runtimes: Sequence[Runtime], form: str, now: float) -> str:
+    if form in ("json", "yaml"):
+        return document({"cluster": cluster, "runtimes": [_json(runtime) for runtime in runtimes]}, form)
+    rows = [_row(runtime, now) for runtime in runtimes]
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    return f"{drawn}\n\n{len(runtimes)} runtimes"
+
+
+def _row(runtime: Runtime, now: float) -> list[str]:
+    from kymatui.domain.wording import span
+
+    worst, drifting = runtime.worst, len(runtime.drifting)
+    state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
+    return [
+        runtime.name,
+        runtime.shoot,
+        runtime.region,
+        runtime.plan,
+        runtime.channel,
+        f"{state} (deleting)" if runtime.deleting else state,
+        str(len(runtime.modules)),
+        str(drifting) if drifting else "",
+        f"{worst.name} {worst.state}" if worst is not None else "",
+        span(now - runtime.created) if runtime.created is not None else "",
+    ]
+
+
+def _json(runtime: Runtime) -> dict[str, Any]:
+    return {
+        "name": runtime.name,
+        "namespace": runtime.ref.namespace,
+        "shoot": runtime.shoot or None,
+        "region": runtime.region or None,
+        "platformRegion": runtime.platform_region or None,
+        "plan": runtime.plan or None,
+        "globalAccount": runtime.account or None,
+        "channel": runtime.channel or None,
+        "state": runtime.state or None,
+        "deleting": runtime.deleting,
+        "skipped": runtime.skipped,
+        "modules": [
+            {
+                "name": module.name,
+                "channel": module.channel or None,
+                "version": module.version or None,
+                "desired": module.desired or None,
+                "drifts": module.drifts,
+                "state": module.state.value,
+                "maintenance": module.maintenance,
+            }
+            for module in runtime.modules
+        ],
+    }
+
+
+def _groups(cluster: str, runtimes: Sequence[Runtime], fleet: Fleet, args: argparse.Namespace) -> str:
+    from dataclasses import replace
+
+    counts = replace(fleet, runtimes=tuple(runtimes)).count(args.group)
+    if args.output in ("json", "yaml"):
+        return document({"cluster": cluster, "group": args.group, "counts": dict(counts)}, args.output)
+    draw = markdown if args.output == "md" else table
+    return draw((args.group.upper(), "RUNTIMES"), [[name, str(count)] for name, count in counts.items()])
+
+
+def _matrix(cluster: str, rows: Sequence[VersionCounts], form: str) -> str:
+    if form in ("json", "yaml"):
+        found = {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
+        return document({"cluster": cluster, "modules": found}, form)
+    lines = [[row.module, str(row.total), _counts(row)] for row in rows]
+    return (markdown if form == "md" else table)(("MODULE", "RUNTIMES", "VERSIONS"), lines)
+
+
+def _counts(row: VersionCounts) -> str:
+    return ", ".join(f"{version or 'unknown'}: {count}" for version, count in row.counts)

@@ -1,0 +1,49 @@
+"""A control plane's Kymas and release metas, listed page by page: what a fleet is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.errors import ForbiddenError, NotFoundError
+from kymatui.wiring.collecting import relax_collector
+from kymatui.wiring.kinds import KYMA_KINDS, OPERATOR, Fixed
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
+    from kymatui.domain.fleets import Fleet
+    from kymatui.wiring.options import SessionOptions
+
+
+def read_fleet(options: SessionOptions) -> tuple[str, Fleet, tuple[str, ...]]:
+    """The context's name, the fleet, and what could not be read, in sentences.
+
+    Raises what a list of Kymas raises: without them there is no fleet. `options.namespace` "" means all namespaces.
+    """
+    from kymatui.domain.fleets import fleet
+    from kymatui.wiring.engine import open_cluster
+
+    relax_collector()
+    cluster = open_cluster(options)
+    client = cluster.client
+    notes = []
+    kymas = _list(client, KYMA_KINDS[0], options.namespace)
+    try:
+        metas = _list(client, KYMA_KINDS[2], options.namespace)
+    except (ForbiddenError, NotFoundError) as error:
+        metas = []
+        notes.append(f"drift is not known: {error}")
+    return cluster.name, fleet(kymas, metas), tuple(notes)
+
+
+def _list(client: Client, fixed: Fixed, namespace: str) -> list[dict[str, object]]:
+    for version in fixed.versions:
+        gvk = GroupVersionKind(fixed.group, version, fixed.kind)
+        resource = client.discovery.find(gvk)
+        if resource is not None:
+            return client.list(resource, namespace).items
+    raise NotFoundError(
+        f"{client.transport.connection.context} serves no {fixed.kind} of {OPERATOR}",
+        hint="is it a control plane? name another with --context",
+        status=404,
+    )

@@ -1,0 +1,88 @@
+"""`kymatui fleet` and `kymatui matrix` on a control plane with a small fleet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.cli.main import main
+from kymatui.sandbox.process import start_sandbox
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with start_sandbox(clusters=("kcp", "skr"), settled=True) as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture(autouse=True)
+def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(words)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def runtimes(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    status, out, _ = run(capsys, "fleet", "-o", "json", *words)
+    assert status == 0
+    found: list[dict[str, Any]] = json.loads(out)["runtimes"]
+    return found
+
+
+def test_the_table_has_a_row_for_each_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "fleet")
+    lines = out.splitlines()
+    assert (status, err) == (0, "")
+    assert lines[0].split()[:6] == ["RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE"]
+    assert lines[-1] == f"{len(lines) - 3} runtimes"
+    assert any(line.startswith("skr ") for line in lines)
+
+
+def test_runtimes_are_chosen_by_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = runtimes(capsys)
+    azure = [one["name"] for one in whole if one["plan"] == "azure"]
+    assert 0 < len(azure) < len(whole)
+    assert [one["name"] for one in runtimes(capsys, "--plan", "azure")] == azure
+    assert [one["name"] for one in runtimes(capsys, "-l", "kyma-project.io/broker-plan-name=azure")] == azure
+    drifting = [one["name"] for one in whole if any(module["drifts"] for module in one["modules"])]
+    assert [one["name"] for one in runtimes(capsys, "--drifting")] == drifting
+    ready = runtimes(capsys, "--state", "ready")
+    assert {one["state"] for one in ready} == {"Ready"}
+    (version,) = {m["version"] for one in whole for m in one["modules"] if m["name"] == "keda"}
+    keda = runtimes(capsys, "--module", f"keda@{version}")
+    assert [one["name"] for one in keda] == [
+        one["name"] for one in whole if "keda" in [module["name"] for module in one["modules"]]
+    ]
+    assert runtimes(capsys, "--module", "keda@0.0.1") == []
+
+
+def test_runtimes_are_counted_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = runtimes(capsys)
+    counts = json.loads(run(capsys, "fleet", "--group", "plan", "-o", "json")[1])["counts"]
+    assert sum(counts.values()) == len(whole)
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+
+
+def test_the_matrix_counts_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = runtimes(capsys)
+    modules = json.loads(run(capsys, "matrix", "-o", "json")[1])["modules"]
+    for name, counts in modules.items():
+        having = [one for one in whole if name in [module["name"] for module in one["modules"]]]
+        assert sum(counts.values()) == len(having)
+    status, out, _ = run(capsys, "matrix")
+    assert (status, out.splitlines()[0].split()) == (0, ["MODULE", "RUNTIMES", "VERSIONS"])
+
+
+def test_a_selector_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "fleet", "-l", "a in (b)")
+    assert status == 64
+    assert "is no selector" in err
