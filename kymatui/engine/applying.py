@@ -139,7 +139,7 @@ class _Application:
         previous = self._keeper.read()
         self._verify(previous, objects=check)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
-        verb = "install" if plan.first else "upgrade"
+        verb = plan.verb
         run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
         inventory = self._hooks(f"pre-{verb}", inventory)
         for wave in plan.waves:
@@ -208,6 +208,7 @@ class _Application:
             first=plan.first,
             chart=bundle.release is not None,
             revision=previous.revision if previous is not None else 0,
+            rollback_to=plan.intent.rollback_to,
         )
 
     # waves

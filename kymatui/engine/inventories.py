@@ -49,6 +49,7 @@ class Inventory:
     resource_created  the default resources were created once; they are never created again
     made_namespace    the namespace did not exist before
     chart             it is kept in a Helm release Secret, in `revision`
+    rollback_to       the revision that is being gone back to, 0 for none
     resource_version  of the object that it was read from
     finished          what a later run would not have to tidy up after a run that was cut off
     """
@@ -72,6 +73,7 @@ class Inventory:
     revision: int = 0
     resource_version: str = ""
     finished: bool = False
+    rollback_to: int = 0
 
     @property
     def defaults(self) -> tuple[ObjectRef, ...]:

@@ -29,6 +29,7 @@ from kymatui.engine.checking import Report
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.plans import Intent, Plan
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.retrying import Patience
 from kymatui.engine.running import Limits, Progress, Run, SystemClock, begin
 from kymatui.engine.transforms import Transform, transformed
@@ -185,6 +186,22 @@ def uninstall(
         return None
     with _run(cluster, chosen) as run:
         return deleting.delete(found, run, cascade=cascade, accept_unknown=accept_unknown)
+
+
+def rollback(
+    name: str,
+    namespace: str,
+    cluster: Cluster,
+    *,
+    revision: int = 0,
+    force: bool = False,
+    wait: bool = True,
+    options: Options | None = None,
+) -> Outcome:
+    """Goes back to an earlier revision of a chart's release (0: the one before), as a new revision, with its hooks."""
+    chosen = options or Options()
+    bundle, number = ReleaseKeeper(cluster, name, namespace, chosen.time.now).bundle_of(revision)
+    return install(Intent(bundle, force=force, rollback_to=number), cluster, wait=wait, options=chosen)
 
 
 def with_transforms(what: Bundle | Intent, transforms: Sequence[Transform]) -> Intent:

@@ -100,6 +100,7 @@ class Intent:
     prune_definitions   also CustomResourceDefinitions, and so all their instances
     prune_namespaces    also Namespaces, and everything in them
     associated          further kinds whose objects the module's manager looks after; it stays as long as they do
+    rollback_to         the bundle is this earlier revision of a chart's release; 0 where it is none
     module              the module's name in a Kyma: refused where one asks for it
     create_namespace    the bundle's namespace is created where it is missing
     """
@@ -113,6 +114,7 @@ class Intent:
     associated: tuple[GroupVersionKind, ...] = ()
     create_namespace: bool = True
     module: str = ""
+    rollback_to: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,11 @@ class Plan:
     def of(self, *actions: Action) -> tuple[Step, ...]:
         """The steps of some actions."""
         return tuple(step for step in self.steps if step.action in actions)
+
+    @property
+    def verb(self) -> str:
+        """install, upgrade or rollback, as hooks call it."""
+        return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
 
     @property
     def waves(self) -> tuple[tuple[Step, ...], ...]:

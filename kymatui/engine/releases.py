@@ -14,7 +14,7 @@ from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle, BundleHook, Origin
+from kymatui.engine.bundles import Bundle, BundleHook, ChartRelease, Origin
 from kymatui.engine.inventories import KEY, Inventory, Item, State, merged, read_document, write_document
 from kymatui.engine.keeping import secret_text
 from kymatui.engine.ordering import clean
@@ -26,6 +26,7 @@ from kymatui.helm.releases import (
     Release,
     ReleaseHook,
     Status,
+    deployed,
     from_secret,
     next_version,
     secret_name,
@@ -38,6 +39,7 @@ SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _DESCRIPTIONS: Final = {
     Status.PENDING_INSTALL: "Initial install underway",
     Status.PENDING_UPGRADE: "Preparing upgrade",
+    Status.PENDING_ROLLBACK: "Preparing rollback",
     Status.UNINSTALLING: "Deletion in progress (or silently failed)",
 }
 
@@ -83,7 +85,7 @@ class ReleaseKeeper:
         if latest is not None and latest.release.status.is_pending:
             self._mark(latest, Status.FAILED, "cut off, and followed by another revision")
         self._make_room([one.release for one in history])
-        release = self._new(history, bundle)
+        release = self._new(history, bundle, inventory.rollback_to)
         return self._write(release, replace(inventory, revision=release.version))
 
     def note(self, inventory: Inventory) -> Inventory:
@@ -95,6 +97,7 @@ class ReleaseKeeper:
     def finish(self, inventory: Inventory) -> Inventory:
         done = replace(inventory, state=State.INSTALLED, first=False)
         word = "Install complete" if inventory.first else "Upgrade complete"
+        word = f"Rollback to {inventory.rollback_to}" if inventory.rollback_to else word
         release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
         written = self._write(_with_runs(release, inventory.done), done)
         for other in self._history():
@@ -116,11 +119,38 @@ class ReleaseKeeper:
 
     def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
         """The hooks of the revision as they were written down with it; their objects with their namespaces."""
+        return self._hooks(self._release(inventory))
+
+    def bundle_of(self, revision: int) -> tuple[Bundle, int]:
+        """An earlier revision as a bundle, with its number; the newest before the deployed one where `revision` is 0.
+
+        Raises RefusedError where there is none.
+        """
+        history = [one.release for one in self._history()]
+        current = deployed(history)
+        ended = [one for one in history if one.status in (Status.SUPERSEDED, Status.DEPLOYED)]
+        wanted = [one for one in ended if one.version == revision or (not revision and one is not current)]
+        if not wanted:
+            there = ", ".join(str(one.version) for one in ended) or "none"
+            raise RefusedError(
+                f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to go back to",
+                hint=f"there are: {there}",
+            )
+        release = wanted[-1]
+        bodies = [load_exactly(text) for text in split_manifests(release.manifest)]
+        version = str((release.chart.get("metadata") or {}).get("version") or "")
+        chart = ChartRelease(release.chart, release.config, release.manifest, release.notes)
+        origin = Origin("helm", f"revision {release.version}", version)
+        objects = tuple(body for body in bodies if read_ref(body).name)
+        hooks = self._hooks(release)
+        found = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
+        return found, release.version
+
+    def _hooks(self, release: Release) -> tuple[BundleHook, ...]:
         found = []
-        for one in self._release(inventory).hooks:
+        for one in release.hooks:
             body = load_exactly(one.hook.content)
-            ref = read_ref(body)
-            served = self._cluster.kind(ref.kind)
+            served = self._cluster.kind(read_ref(body).kind)
             found.append(BundleHook(one.hook, clean(body, _namespaced(served), self._namespace)))
         return tuple(found)
 
@@ -138,8 +168,8 @@ class ReleaseKeeper:
 
     def _read(self, history: Sequence[_Revision]) -> Inventory:
         latest = history[-1]
-        deployed = [one for one in history if one.release.status is Status.DEPLOYED]
-        since = deployed[-1].release.version if deployed else 0
+        current = [one for one in history if one.release.status is Status.DEPLOYED]
+        since = current[-1].release.version if current else 0
         items: tuple[Item, ...] = ()
         for one in history:
             if one.release.version >= since:
@@ -158,7 +188,7 @@ class ReleaseKeeper:
             chart=True,
             revision=latest.release.version,
             resource_version=latest.resource_version,
-            finished=latest.release.status is Status.DEPLOYED and len(deployed) == 1,
+            finished=latest.release.status is Status.DEPLOYED and len(current) == 1,
         )
 
     def _items(self, one: _Revision) -> tuple[Item, ...]:
@@ -190,12 +220,13 @@ class ReleaseKeeper:
 
     # writing
 
-    def _new(self, history: Sequence[_Revision], bundle: Bundle) -> Release:
+    def _new(self, history: Sequence[_Revision], bundle: Bundle, rollback_to: int) -> Release:
         chart = bundle.release
         assert chart is not None, "a chart's bundle has a release"
         moment = self._moment()
         alive = [one.release for one in history if one.release.status is not Status.UNINSTALLED]
         status = Status.PENDING_UPGRADE if _was_deployed(alive) else Status.PENDING_INSTALL
+        status = Status.PENDING_ROLLBACK if rollback_to else status
         return Release(
             self._name,
             self._namespace,

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,10 +180,11 @@ class Walk:
         self._before(place)
         killed = in_child(self._kubeconfig, self._work(place), number=number, after=after)
         status = in_child(self._kubeconfig, self._work(place))
-        found = self._contents(place)
-        differing = sorted(
-            key for key in found.keys() | self._expected.keys() if found.get(key) != self._expected.get(key)
-        )
+        found, differing = self._compared(place)
+        deadline = time.monotonic() + 5.0
+        while differing and time.monotonic() < deadline:  # a namespace that is going, goes without us
+            time.sleep(0.1)
+            found, differing = self._compared(place)
         self._tidy(place)
         return {
             "number": number,
@@ -207,6 +209,10 @@ class Walk:
     def _contents(self, place: str) -> dict[str, Json]:
         self._looker.forget_kinds()
         return contents(self._looker, place, f"{place}.example.org")
+
+    def _compared(self, place: str) -> tuple[dict[str, Json], list[str]]:
+        found, expected = self._contents(place), self._expected
+        return found, sorted(key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key))
 
     def _tidy(self, place: str) -> None:
         """Everything of a place, without waiting."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import deleting, planning, removals
+from kymatui.engine import Options, deleting, planning, removals, rollback
 from kymatui.engine.inventories import State
 from kymatui.engine.plans import Action
 from kymatui.engine.releases import SECRET, ReleaseKeeper
@@ -201,6 +201,23 @@ def test_a_name_is_a_charts_or_not(place: Place) -> None:
     with pytest.raises(RefusedError, match="is installed as a Helm release, and this would be none"):
         plan(place, bundle(place, make.config_map("a"), name="web"))
     assert planning.installed(place.cluster, SystemClock(), "web", place.namespace) is not None
+
+
+def test_a_rollback_is_a_new_revision_of_the_old_content_with_its_own_hooks(place: Place) -> None:
+    hooks = (hook(make.config_map("told"), "post-rollback"), hook(make.config_map("other"), "post-upgrade"))
+    install(place, chart(place, make.config_map("a", x="1"), make.config_map("old"), hooks=hooks, config={"x": 1}))
+    install(place, chart(place, make.config_map("a", x="2"), make.config_map("new"), config={"x": 2}))
+    rollback("web", place.namespace, place.cluster, options=Options(limits=LIMITS))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}
+    assert place.get("v1", "ConfigMap", "old") is not None
+    assert place.get("v1", "ConfigMap", "new") is None
+    assert place.get("v1", "ConfigMap", "told") is not None
+    assert place.get("v1", "ConfigMap", "other") is None
+    newest = history(place)[-1]
+    assert statuses(place)[-1] == (3, "deployed")
+    assert (newest.description, newest.config) == ("Rollback to 1", {"x": 1})
+    with pytest.raises(RefusedError, match="has no revision 9"):
+        rollback("web", place.namespace, place.cluster, revision=9)
 
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="there is no helm on the PATH")
