@@ -28,7 +28,7 @@ class Pair:
 
 
 class Authority:
-    """Signs certificates of servers and users."""
+    """Signs certificates of servers and users, as bare as those of clusters often are: without key identifiers."""
 
     def __init__(self, name: str = "authority of the tests") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -95,9 +95,10 @@ class Seen:
 
 @dataclass
 class Server:
-    """A running one: `port`, and the requests so far."""
+    """A running one: `port`, its `certificate` (PEM), and the requests so far."""
 
     port: int = 0
+    certificate: str = ""
     seen: list[Seen] = field(default_factory=list)
 
     @property
@@ -124,6 +125,7 @@ def secure_serving(authority: Authority, folder: Path, *names: str, only_certifi
     context.load_verify_locations(trusted)
     context.verify_mode = ssl.CERT_REQUIRED if only_certified else ssl.CERT_OPTIONAL
     with _recording(context) as found:
+        found.certificate = pair.certificate
         yield found
 
 

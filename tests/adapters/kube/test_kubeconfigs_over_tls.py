@@ -299,6 +299,12 @@ def test_authorities(server: Server, config: Kubeconfig, authority: Authority, t
     assert ask(server, config.write(tmp_path / "k"))
 
 
+def test_what_is_named_is_trusted_be_it_a_root_or_not(server: Server, config: Kubeconfig, tmp_path: Path) -> None:
+    """As with kubectl: here the server's own certificate, which somebody else signed."""
+    config.cluster["certificate-authority-data"] = base64_of(server.certificate)[0]
+    assert ask(server, config.write(tmp_path / "k"))
+
+
 def test_another_authority_is_not_trusted(server: Server, config: Kubeconfig, tmp_path: Path) -> None:
     config.cluster["certificate-authority-data"] = base64_of(Authority("somebody else").pem)[0]
     assert "no TLS connection" in str(refused(server, config.write(tmp_path / "k")))
