@@ -7,6 +7,11 @@ import inspect
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# properties hold or not, however busy the machine is
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
