@@ -61,12 +61,12 @@ class Everything(Provider):
 
 
 def _keys(screen: FramedScreen) -> Iterator[Entry]:
-    seen = {"app.command_palette"}
+    seen = {"Command palette"}
     for key, active in screen.active_bindings.items():
         binding = active.binding
-        if binding.system or not binding.description or not binding.id or binding.action in seen:
+        if binding.system or not binding.description or not binding.id or binding.description in seen:
             continue
-        seen.add(binding.action)
+        seen.add(binding.description)
         off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
         doing = partial(screen.app.run_action, binding.action, active.node)
         run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else doing
@@ -82,5 +82,5 @@ def _commands(screen: FramedScreen) -> Iterator[Entry]:
     for command in screen.all_commands():
         if command.name in ("module", "tree", "back", "forward", "filter", "save"):
             continue  # they want words, or are there as keys or modules
-        for line in lines(command):
+        for line in lines(command) if command.name != "columns" else ():
             yield Entry(f":{line}", command.help, partial(screen.run_line, line))

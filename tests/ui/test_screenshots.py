@@ -6,12 +6,21 @@ KYMATUI_SCREENSHOTS=1 pytest tests/ui/test_screenshots.py     # draws them anew
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from textual.command import CommandPalette
+from textual.pilot import Pilot
+from textual.widgets import Input
 
+from kymatui.ui.app import KymatuiApp
+from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
+from tests.ui.driving import table, until
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -31,14 +40,53 @@ PICTURES: dict[str, tuple[str, ...]] = {
 }
 
 
+async def _changed(pilot: Pilot[Any]) -> None:
+    """A module that turns bad, and one that recovers, while the list of changes is open."""
+    await pressing("H")(pilot)
+    session = SESSIONS[pilot.app]
+    states = {"api-gateway": "Error", "istio": "Ready"}
+    resources = {b.gvk(name): (b.resource(name, state),) for name, state in states.items()}
+    workloads = [one for one in world().workloads if one["metadata"]["name"] != "istio-manager"]
+    session.show(
+        module_resources={**world().module_resources, **resources},
+        workloads=(*workloads, b.deployment("istio", "1.20.3", uid="d1")),
+    )
+    await until(pilot, lambda: bool(table(cast("KymatuiApp", pilot.app)).rows))
+    await pilot.pause()
+
+
+async def _palette(pilot: Pilot[Any]) -> None:
+    await pressing("ctrl+p")(pilot)
+    await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
+    pilot.app.screen.query_one(Input).cursor_blink = False
+    await pilot.press(*"che")
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause(0.3)
+
+
+SESSIONS: dict[object, StillSession] = {}
+SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
+    **{name: pressing(*keys) for name, keys in PICTURES.items()},
+    "changes": _changed,
+    "palette": _palette,
+}
+
+
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
-@pytest.mark.parametrize("name", list(PICTURES))
+@pytest.mark.parametrize("name", list(SCENES))
 async def test_the_picture_is_what_the_screen_looks_like(name: str) -> None:
-    app = app_on(StillSession(world()))
+    session = StillSession(world())
+    app = app_on(session)
+    SESSIONS[app] = session
     async with app.run_test(size=(120, 32)) as pilot:
-        await pressing(*PICTURES[name])(pilot)
+        await SCENES[name](pilot)
         drawn = app.export_screenshot(title="kymatui", simplify=True)
     path = FOLDER / f"{name}.svg"
     if os.environ.get("KYMATUI_SCREENSHOTS"):
         path.write_text(drawn)
     assert path.read_text() == drawn, f"draw it anew: KYMATUI_SCREENSHOTS=1 pytest {Path(__file__).name}"
+
+
+def test_the_readme_shows_every_picture() -> None:
+    readme = (FOLDER.parent / "README.md").read_text()
+    assert sorted(set(re.findall(r"screenshots/([a-z-]+)\.svg", readme))) >= sorted(SCENES)

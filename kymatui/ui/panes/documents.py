@@ -59,7 +59,7 @@ class DocumentsPane(Pane):
         del snapshot
         self._row = row
         found = list(self._objects(row))
-        self.query_one("#no-yaml").display = not found
+        self.set_class(not found, "-empty")
         if not found:
             self._shown = ""
         else:

@@ -30,6 +30,5 @@ class EventsPane(Pane):
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         self.query_one(LiveTable).show(events.event_lines(row, snapshot, self.kymatui.clock()))
-        nothing = self.query_one("#no-events", Static)
-        nothing.display = not self.query_one(LiveTable).everything
-        nothing.update(events.why_none(row, snapshot))
+        self.set_class(not self.query_one(LiveTable).everything, "-empty")
+        self.query_one("#no-events", Static).update(events.why_none(row, snapshot))

@@ -37,7 +37,7 @@ class HistoryPane(Pane):
         app = self.kymatui
         happenings = app.history.of(row.name) if app.history is not None else ()
         self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
-        self.query_one("#no-history").display = not happenings
+        self.set_class(not happenings, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

@@ -46,7 +46,7 @@ class ChangesScreen(FramedScreen):
         app = self.kymatui
         happenings = app.history.happenings if app.history is not None else ()
         self.main_widget().show(change_rows(happenings, app.clock()))
-        self.query_one("#nothing").display = not happenings
+        self.set_class(not happenings, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
