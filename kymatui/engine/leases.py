@@ -45,6 +45,7 @@ class Lease:
         self._ref = ObjectRef(LEASE, namespace, inventory_name(name))
         self._identity = identity
         self._terms = terms or Terms()
+        self._version = ""
         self.waited = False
 
     @contextlib.contextmanager
@@ -73,6 +74,8 @@ class Lease:
     # taking
 
     def _acquire(self, cancel: threading.Event, tell: Callable[[str], None]) -> None:
+        if self._create():
+            return
         began = self._clock.now()
         seen: tuple[str, float] = ("", began)
         while True:
@@ -115,16 +118,24 @@ class Lease:
 
     def _create(self) -> bool:
         try:
-            self._cluster.create(self._body({}))
+            self._version = _version(self._cluster.create(self._body({})))
         except ConflictError:
-            return _holder(self._cluster.get(self._ref) or {}) == self._identity
+            return self._is_mine()
         return True
 
     def _take(self, found: Object) -> bool:
         try:
-            self._cluster.update(self._body(found))
+            self._version = _version(self._cluster.update(self._body(found)))
         except (ConflictError, NotFoundError):
-            return _holder(self._cluster.get(self._ref) or {}) == self._identity
+            return self._is_mine()
+        return True
+
+    def _is_mine(self) -> bool:
+        """Whether an attempt whose answer was lost has taken it after all."""
+        found = self._cluster.get(self._ref)
+        if found is None or _holder(found) != self._identity:
+            return False
+        self._version = _version(found)
         return True
 
     # keeping
@@ -152,17 +163,18 @@ class Lease:
                 return ""  # its namespace is being deleted, by this very run
             if _holder(found) != self._identity:
                 return _holder(found) or "nobody"
-            self._cluster.update(self._body(found))
+            self._version = _version(self._cluster.update(self._body(found)))
         except ClusterError:
             return ""
         return ""
 
     def _release(self) -> None:
         with contextlib.suppress(ClusterError):  # whoever comes next takes it over when it has expired
-            found = self._cluster.get(self._ref)
-            if found is not None and _holder(found) == self._identity:
-                version = str(found["metadata"]["resourceVersion"])
-                self._cluster.delete(self._ref, resource_version=version)
+            try:
+                self._cluster.delete(self._ref, resource_version=self._version)
+            except ConflictError:
+                if self._is_mine():
+                    self._cluster.delete(self._ref, resource_version=self._version)
 
     def _body(self, found: Object) -> dict[str, Any]:
         now = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -179,6 +191,10 @@ class Lease:
         if found:
             metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
         return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata, "spec": spec}
+
+
+def _version(found: Object) -> str:
+    return str(found["metadata"].get("resourceVersion") or "")
 
 
 def _holder(found: Object) -> str:

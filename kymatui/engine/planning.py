@@ -12,6 +12,7 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.awaiting import vanishes
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import WIDTH, each
+from kymatui.engine.diffing import compare
 from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
@@ -95,6 +96,7 @@ class Planner:
         self._observed: dict[ObjectRef, Observed] = {}
         self._previous: Inventory | None = None
         self._missing_namespaces: frozenset[str] = frozenset()
+        self._there: dict[str, bool] = {}
         self._seen: dict[tuple[str, str, str, str], Object] = {}
 
     def plan(self) -> Plan:
@@ -150,7 +152,7 @@ class Planner:
         if brought or not self._intent.create_namespace:
             return ()
         ours = self._previous is not None and self._previous.made_namespace
-        if not ours and self._cluster.get(ObjectRef(NAMESPACE, "", name)) is not None:
+        if not ours and self._exists(name):
             return ()
         return ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},)
 
@@ -158,10 +160,15 @@ class Planner:
         """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""
         brought = {entry.ref.name for entry in entries if entry.ref.kind == NAMESPACE}
         named = sorted(brought | {entry.ref.namespace for entry in entries} - {""})
-        there = each(named, lambda name: self._cluster.get(ObjectRef(NAMESPACE, "", name)), self._cancel, self._width)
-        missing = {name for name, live in zip(named, there, strict=True) if live is None}
+        there = each(named, self._exists, self._cancel, self._width)
+        missing = {name for name, found in zip(named, there, strict=True) if not found}
         self._missing_namespaces = frozenset(missing - brought)
         return frozenset(missing & brought)
+
+    def _exists(self, namespace: str) -> bool:
+        if namespace not in self._there:
+            self._there[namespace] = self._cluster.get(ObjectRef(NAMESPACE, "", namespace)) is not None
+        return self._there[namespace]
 
     def _read_ahead(self, entries: Sequence[_Entry]) -> None:
         """Objects with the marks of a set are read with one request a kind, where that is fewer than one by one."""
@@ -208,6 +215,8 @@ class Planner:
         )
 
     def _look(self, entry: _Entry) -> Sight:
+        if entry.part is Part.NAMESPACE and not self._exists(entry.ref.name):
+            return Sight(Action.CREATE, None, changes=compare(None, entry.body))
         if entry.part in (Part.DEFINITION, Part.NAMESPACE):
             live = self._cluster.get(entry.ref)
             if live is not None and not live["metadata"].get("deletionTimestamp"):
