@@ -71,6 +71,7 @@ TIME_METHODS: Final = {
     method.name: method
     for method in (
         _method("String", Time.go_string),
+        _method("GoString", Time.go_syntax),
         _method("Format", Time.format, "string"),
         _method("Year", lambda moment: moment.year),
         _method("Month", lambda moment: Month(moment.month)),

@@ -144,6 +144,13 @@ class Time(Object):
     def go_string(self) -> str:
         return format_time(self, "2006-01-02 15:04:05.999999999 -0700 MST")
 
+    def go_syntax(self) -> str:
+        """What GoString says, and %#v prints."""
+        clock = f"{self.hour}, {self.minute}, {self.second}, {self.nanosecond}"
+        name = self.location.name
+        place = f"time.{name}" if name in ("UTC", "Local") else f'time.Location("{name}")'
+        return f"time.Date({self.year}, time.{MONTHS[self.month - 1]}, {self.day}, {clock}, {place})"
+
     def go_json(self) -> str:
         if not 0 <= self.year <= 9999:
             raise ValueError("Time.MarshalJSON: year outside of range [0,9999]")

@@ -12,6 +12,7 @@ from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_value, stringer
 from kymatui.helm.govalues.text import from_bytes, join_bounded, runes, to_bytes
 from kymatui.helm.govalues.types import (
+    BYTES,
     INVALID,
     Float32,
     Int,
@@ -179,7 +180,7 @@ class _Formatter:
             return f"%!{verb}(MISSING)"
         value = self.args[self.index]
         self.index += 1
-        if verb == "v":
+        if verb in "vw":
             flags.sharp_v, flags.sharp = flags.sharp, False
             flags.plus_v, flags.plus = flags.plus, False
         return format_argument(flags, value, verb)
@@ -209,7 +210,7 @@ def format_argument(flags: Flags, value: Any, verb: str) -> str:
         return verbs.format_string(flags, go_type(value))
     if verb == "p":
         return _pointer(flags, value, verb)
-    if verb == "w":
+    if verb == "w" and go_type(value) != BYTES:
         return bad_verb(flags, value, verb)
     return format_part(flags, value, verb, 0)
 
@@ -227,6 +228,8 @@ def format_part(flags: Flags, value: Any, verb: str, depth: int, *, plain: bool 
         return _nil(flags, verb)
     if not plain and not flags.sharp_v and verb in "vsxXq" and (text := stringer(value)) is not None:
         return _string(flags, text, verb, value)
+    if not plain and flags.sharp_v and (syntax := getattr(type(value), "go_syntax", None)) is not None:
+        return verbs.format_string(flags, syntax(value))
     formatter = _BY_KIND.get(kind(value))
     if formatter is not None:
         return formatter(flags, value, verb)

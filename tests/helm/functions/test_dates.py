@@ -77,6 +77,12 @@ def test_a_zone_that_is_not_known_is_utc(zone: str, text: str) -> None:
         ("now.Month", "February"),
         ('printf "%d" now.Month', "2"),
         ("now.Weekday", "Thursday"),
+        ("now.Weekday.String", "Thursday"),
+        ("now.UTC.Location", "UTC"),
+        ("(now.In now.UTC.Location).Hour", "12"),
+        ('(dateModify "1h" now).IsDST', "false"),
+        ('printf "%s" now.UTC.MarshalText', "2024-02-29T12:30:15.25Z"),
+        ('printf "%#v" now.UTC', "time.Date(2024, time.February, 29, 12, 30, 15, 250000000, time.UTC)"),
         ('now.UTC.Format "3PM"', "12PM"),
         ('(now.AddDate 1 0 1).Format "2006-01-02"', "2025-03-02"),
         ('(now.Sub (toDate "2006-01-02" "2024-02-28")).Hours', "36.50423611111111"),
@@ -86,6 +92,18 @@ def test_a_zone_that_is_not_known_is_utc(zone: str, text: str) -> None:
 )
 def test_times(expression: str, result: str) -> None:
     assert evaluate(expression) == result
+
+
+@pytest.mark.parametrize(
+    ("expression", "complaint"),
+    [
+        ("now.Clock", "function Clock has 3 return values; should be 1 or 2"),
+        ("now.ISOWeek", "invalid function signature for ISOWeek: second return value should be error; is int"),
+        ("now.In nil", "time: missing Location in call to Time.In"),
+    ],
+)
+def test_what_templates_cannot_have_of_a_time(expression: str, complaint: str) -> None:
+    assert complaint in failure(expression)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.types import Function, TypedMap
+from kymatui.helm.govalues.tables import Values
+from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.templates import TemplateSet
 
@@ -36,12 +37,11 @@ def render(
     environment: Environment | None = None,
 ) -> str:
     """The text of `c/templates/t.txt`; HelmError as `helm template` would say it."""
-    root = TypedMap(
-        "common.Values",
+    root = Values(
         {
-            "Values": TypedMap("common.Values", copy.deepcopy(VALUES if values is None else values)),
+            "Values": Values(copy.deepcopy(VALUES if values is None else values)),
             "Release": {"Name": "rel", "Namespace": "ns", "IsInstall": True, "Revision": 1, "Service": "Helm"},
-            "Template": TypedMap("common.Values", {"Name": FILE, "BasePath": "c/templates"}),
+            "Template": Values({"Name": FILE, "BasePath": "c/templates"}),
         },
     )
     templates = TemplateSet.parse({FILE: template, **(files or {})}, functions or {})

@@ -28,6 +28,7 @@ TABLE = [
         '{{ html "<a href=\'x\'>&\\"" }} {{ js "it\'s <b> \\u2028 é" }} {{ urlquery "a b&c=d/é~*\'()!" }} {{ html nil }}{{ html .Values.n 1 }}',
         "&lt;a href=&#39;x&#39;&gt;&amp;&#34; it\\'s \\u003Cb\\u003E \\u2028 é a+b%26c%3Dd%2F%C3%A9~%2A%27%28%29%21 &lt;no value&gt;&lt;no value&gt;1",
     ),
+    ('{{ printf "%w %+w %#w" "a" 1 2.5 }}', "%!w(string=a) %!w(int=1) %!w(float64=2.5)"),
     ("{{ .x | print | }}", "<nil>"),
     ('{{ .Values.s | print "a" | printf "%s-%s" "z" }}', "z-astr"),
     (' print "x" }}', ' print "x" }}'),
