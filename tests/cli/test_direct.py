@@ -230,8 +230,12 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) is None
 
 
-def test_read_only_writes_nothing_and_plans_nothing(run: Any) -> None:
-    for words in (["install", "backup-operator", "--yes"], ["plan", "backup-operator"], ["delete", "mine", "--yes"]):
+def test_read_only_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> None:
+    for words in (["install", "backup-operator", "--yes"], ["upgrade", "mine", "--yes"], ["delete", "mine", "--yes"]):
         status, _, err = run("--read-only", *words)
         assert status == 4, words
         assert "is read-only" in err
+    for words in (["plan", "registry-proxy"], ["install", "registry-proxy", "--dry-run"]):
+        status, out, _ = run("--read-only", *words, "-o", "json")
+        assert (status, set(actions(out))) == (0, {"create"})
+    assert cluster.get(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "registry-proxy")) is None

@@ -44,6 +44,8 @@ class InstallCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         with opened(args) as place:
+            if not args.dry_run:
+                place.may_write()
             plan = planned(place, args.name, must_exist=self.upgrade)
             return carry_out(place, plan)
 
@@ -114,7 +116,6 @@ class CheckCommand:
         from kymatui.engine.running import SystemClock
 
         with opened(args) as place:
-            place.may_write()  # the comparison is a dry run of writes, which the gate lets nobody send
             _pin_version(place, args)
             report = check(intent_of(place, args.name), place.cluster, SystemClock())
         rows = [
@@ -155,13 +156,12 @@ PLAN, APPLY, CHECK = PlanCommand(), ApplyCommand(), CheckCommand()
 
 
 def planned(place: Place, name: str, *, must_exist: bool = False) -> Plan:
-    """The plan of what a command line wants. A plan needs dry runs, so the gate must be open."""
+    """The plan of what a command line wants."""
     from kymatui.domain.direct import is_downgrade
     from kymatui.engine.planning import plan
     from kymatui.engine.running import SystemClock
     from kymatui.wiring.installing import find_installed
 
-    place.may_write()
     intent = intent_of(place, name)
     known = find_installed(place.cluster, name, intent.bundle.namespace)
     if must_exist and known is None:

@@ -114,7 +114,7 @@ class Place:
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Place]:
-    """The cluster of a command line, listed. Plans are dry runs of writes, which a read-only cluster refuses."""
+    """The cluster of a command line, listed."""
     from kymatui.cli.connecting import connected, wanted
     from kymatui.wiring.engine import cluster_of
 
