@@ -84,6 +84,7 @@ def module_json(row: Row) -> dict[str, Any]:
         **row_json(row),
         "presence": row.presence.value,
         "waitingFor": row.reason.actor.value or None,
+        "channelSource": row.resolution.channel_source.value if row.channel else None,
         "policy": str(row.policy) or None,
         "template": str(row.template) if row.template else None,
         "manager": str(row.manager) if row.manager else None,
