@@ -12,6 +12,8 @@ import pytest
 from kymatui.adapters.kube.watching import Timing
 from kymatui.domain.catalog import catalog
 from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.remembering import Memory
+from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import FeedState
 from kymatui.errors import (
     ConfigurationError,
@@ -282,3 +284,20 @@ def test_templates_that_make_no_sense_take_nothing_down(tmp_path: Path) -> None:
         assert state(session, f"moduleaas.{OPERATOR}") is FeedState.LIVE
         assert issubclass(KymatuiError, Exception)
         assert any(row.name == "moduleaa" for row in catalog(session.snapshot(), 0.0).rows)
+
+
+def test_one_event_makes_one_row_again(tmp_path: Path) -> None:
+    """Everything that rows are compared by stays the same object, from one snapshot to the next."""
+    cluster, memory = kyma_cluster(6), Memory()
+    with session_on(cluster, tmp_path) as session:
+        before = catalog(session.snapshot(), 0.0, memory=memory).rows
+        assert all(one is other for one, other in zip(before, rows_of(session, memory), strict=True))
+        changed = {"metadata": {"name": "default", "namespace": NAMESPACE}, "status": {"state": "Warning"}}
+        cluster.put(f"moduleacs.{OPERATOR}", changed)
+        eventually(lambda: rows_of(session, memory)[2].state.value == "Warning")
+        after = rows_of(session, memory)
+        assert [one is other for one, other in zip(before, after, strict=True)] == [True, True, False, True, True, True]
+
+
+def rows_of(session: CatalogSession, memory: Memory) -> tuple[Row, ...]:
+    return catalog(session.snapshot(), 0.0, memory=memory).rows
