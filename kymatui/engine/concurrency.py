@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from kymatui.errors import CancelledError
 
@@ -15,34 +14,70 @@ R = TypeVar("R")
 WIDTH = 12
 """How many requests are under way at a time where nothing else is said."""
 
+_LOOK = 0.05
+_LOCAL = threading.local()
+
 
 def each(items: Sequence[T], work: Callable[[T], R], cancel: threading.Event, width: int = WIDTH) -> list[R]:
     """The results in the order of the items. The first failure is raised once what had begun is done.
 
-    After a failure, or once `cancel` is set (CancelledError), nothing new is begun.
+    After a failure nothing new is begun. Once `cancel` is set, CancelledError is raised at once: what had begun is left
+    behind, and ends by the timeouts of its own requests.
     """
     if len(items) <= 1 or width <= 1:
         return [_unless_cancelled(work, item, cancel) for item in items]
-    failed = threading.Event()
+    return _Crew(items, work, cancel).run(min(width, len(items)))
 
-    def guarded(item: T) -> R:
-        if failed.is_set():
-            raise CancelledError("left out after a failure")
-        try:
-            return _unless_cancelled(work, item, cancel)
-        except BaseException:
-            failed.set()
-            raise
 
-    with ThreadPoolExecutor(min(width, len(items)), thread_name_prefix="engine") as pool:
-        futures = [pool.submit(guarded, item) for item in items]
-    errors = [error for future in futures if (error := future.exception()) is not None]
-    if errors:
-        raise next((error for error in errors if not isinstance(error, CancelledError)), errors[0])
-    return [future.result() for future in futures]
+def is_watched() -> bool:
+    """Whether this thread works for `each`: whoever waits for it goes on without it when the run is cancelled."""
+    return getattr(_LOCAL, "watched", False)
 
 
 def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event) -> R:
     if cancel.is_set():
         raise CancelledError("stopped between two steps")
     return work(item)
+
+
+class _Crew(Generic[T, R]):
+    """Threads that take one item after the other."""
+
+    def __init__(self, items: Sequence[T], work: Callable[[T], R], cancel: threading.Event) -> None:
+        self._items = items
+        self._work = work
+        self._cancel = cancel
+        self._lock = threading.Lock()
+        self._next = 0
+        self._results: dict[int, R] = {}
+        self._errors: list[BaseException] = []
+
+    def run(self, width: int) -> list[R]:
+        ended = threading.Semaphore(0)
+        for _ in range(width):
+            threading.Thread(target=self._take_turns, args=(ended,), name="engine", daemon=True).start()
+        for _ in range(width):
+            while not ended.acquire(timeout=_LOOK):
+                if self._cancel.is_set():
+                    raise CancelledError("stopped while waiting for the cluster")
+        if self._errors:
+            raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])
+        return [self._results[number] for number in range(len(self._items))]
+
+    def _take_turns(self, ended: threading.Semaphore) -> None:
+        _LOCAL.watched = True
+        try:
+            while (number := self._draw()) is not None:
+                self._results[number] = _unless_cancelled(self._work, self._items[number], self._cancel)
+        except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
+            with self._lock:
+                self._errors.append(error)
+        finally:
+            ended.release()
+
+    def _draw(self) -> int | None:
+        with self._lock:
+            if self._errors or self._next >= len(self._items):
+                return None
+            self._next += 1
+            return self._next - 1

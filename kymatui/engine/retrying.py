@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.concurrency import is_watched
 from kymatui.engine.ports import FIELD_MANAGER, Changes, Clock, Cluster, Object, PatchKind, ServedKind
 from kymatui.errors import (
     CancelledError,
@@ -100,6 +101,10 @@ class PatientCluster:
     def _try(self, call: Callable[[], T]) -> T:
         return patiently(call, self._clock, self._cancel, self._patience)
 
+    def _stop(self) -> threading.Event | None:
+        """A request that can be left behind costs a thread; where somebody watches the thread already, it need not."""
+        return None if is_watched() else self._cancel
+
     @property
     def name(self) -> str:
         return self._cluster.name
@@ -121,7 +126,7 @@ class PatientCluster:
         self._cluster.forget_kinds()
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        return self._try(lambda: self._cluster.get(ref, cancel=cancel or self._cancel))
+        return self._try(lambda: self._cluster.get(ref, cancel=cancel or self._stop()))
 
     def list(
         self,
@@ -133,7 +138,7 @@ class PatientCluster:
         cancel: threading.Event | None = None,
     ) -> list[Object]:
         return self._try(
-            lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._cancel)
+            lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._stop())
         )
 
     def apply(
@@ -147,7 +152,7 @@ class PatientCluster:
     ) -> Object:
         def call() -> Object:
             return self._cluster.apply(
-                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel or self._cancel
+                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel or self._stop()
             )
 
         return self._try(call)
@@ -162,7 +167,7 @@ class PatientCluster:
     ) -> Object:
         """AlreadyExists may be said of what an attempt whose answer was lost has created."""
         return self._try(
-            lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._cancel)
+            lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._stop())
         )
 
     def update(
@@ -176,7 +181,7 @@ class PatientCluster:
         """Not tried again after a conflict: whoever updates has to read again."""
 
         def call() -> Object:
-            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._cancel)
+            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._stop())
 
         return patiently(call, self._clock, self._cancel, self._patience, is_lost)
 
@@ -199,7 +204,7 @@ class PatientCluster:
                 manager=manager,
                 subresource=subresource,
                 dry_run=dry_run,
-                cancel=cancel or self._cancel,
+                cancel=cancel or self._stop(),
             )
 
         return self._try(call)
@@ -223,7 +228,7 @@ class PatientCluster:
                 resource_version=resource_version,
                 propagation=propagation,
                 dry_run=dry_run,
-                cancel=cancel or self._cancel,
+                cancel=cancel or self._stop(),
             )
 
         self._try(call)
