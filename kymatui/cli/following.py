@@ -11,11 +11,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kymatui.cli.printing import FORMATS, say
-from kymatui.errors import UnreachableError, UsageError
+from kymatui.errors import ServerError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
     from kymatui.domain.snapshots import Feed
+    from kymatui.wiring.sessions import CatalogSession
 
 _PAUSE = 0.2  # a burst of changes is printed once
 
@@ -59,7 +60,7 @@ def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
     try:
         session.start(changed.set)
         whole = session.wait_complete(args.timeout)
-        session.require_kyma()
+        _require_kyma(session)
         if not whole:
             _confess(session.feeds, args.timeout)
         while True:
@@ -71,6 +72,16 @@ def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
             time.sleep(_PAUSE)
     finally:
         session.close()
+
+
+def _require_kyma(session: CatalogSession) -> None:
+    """Raises where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
+    what a server serves is known from before, so that a login that has ended shows in the lists first."""
+    try:
+        session.require_kyma()
+    except ServerError:
+        session.client.version()
+        raise
 
 
 def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:

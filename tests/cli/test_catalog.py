@@ -110,6 +110,24 @@ def test_an_expired_token_is_said(cluster: Cluster, kubeconfig: str, capsys: pyt
     assert "does not accept the credentials of the user 'u'" in capsys.readouterr().err
 
 
+def test_a_token_that_expired_since_the_last_time_is_said_with_what_can_be_done(
+    cluster: Cluster, kubeconfig: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the server serves is known from before, and not asked for again."""
+    assert main(["catalog", "--kubeconfig", kubeconfig]) == 0
+    capsys.readouterr()
+
+    def refuse(exchange: Exchange) -> bool:
+        exchange.status(401, "Unauthorized")
+        return True
+
+    cluster.before = refuse
+    assert main(["catalog", "--kubeconfig", kubeconfig]) == 1
+    said = capsys.readouterr().err
+    assert "does not accept the credentials of the user 'u'" in said
+    assert "hint: log in again" in said
+
+
 def test_a_server_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(lambda exchange: exchange.drop()) as address:
         file = write_kubeconfig(tmp_path, address)
