@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import UnreachableError
-from kymatui.ui.app import KymatuiApp
 from tests.domain import builders as b
+from tests.ui.driving import ready
 from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
 
 SIZES = [pytest.param((120, 40), id="120x40"), pytest.param((80, 24), id="80x24")]
@@ -23,13 +23,7 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     """Waits for the catalog, then presses the keys."""
 
     async def before(pilot: Pilot[Any]) -> None:
-        app = pilot.app
-        assert isinstance(app, KymatuiApp)
-        for _ in range(200):
-            if app.catalog is not None or app.failure is not None:
-                break
-            await pilot.pause(0.02)
-        await pilot.pause()
+        app = await ready(pilot)
         await pilot.press(*keys)
         await pilot.pause()
         if app.focused is not None and app.focused.has_class("typing"):

@@ -12,13 +12,13 @@ from textual.widgets import Static
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.changes import COLUMNS, change_rows, change_words
 from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.listing import ListScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
 
 
-class ChangesScreen(FramedScreen):
+class ChangesScreen(ListScreen):
     """The newest first."""
 
     name_in_help: ClassVar[str] = "Changes"
@@ -31,14 +31,6 @@ class ChangesScreen(FramedScreen):
         yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time"))
         yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
         yield Sentence(id="reason")
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.show_catalog()
-        self.main_widget().focus()
-
-    def main_widget(self) -> LiveTable:
-        return self.query_one(LiveTable)
 
     def show_catalog(self) -> None:
         if not self.query(LiveTable):
@@ -54,6 +46,4 @@ class ChangesScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        module = event.key.partition("\0")[0]
-        if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
-            self.kymatui.ways.open(Step("module", module, "history"))
+        self.open_module(event.key.partition("\0")[0], "history")

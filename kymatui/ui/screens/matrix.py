@@ -11,12 +11,12 @@ from textual.binding import Binding, BindingType
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.matrix import columns, rows
 from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.listing import ListScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 
-class MatrixScreen(FramedScreen):
+class MatrixScreen(ListScreen):
     """Which version each channel has, and how far it lies from the Kyma's own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -37,14 +37,6 @@ class MatrixScreen(FramedScreen):
     def body(self) -> ComposeResult:
         yield LiveTable(id="matrix", sort=Sort(), copied="name")
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.show_catalog()
-        self.main_widget().focus()
-
-    def main_widget(self) -> LiveTable:
-        return self.query_one(LiveTable)
-
     def show_catalog(self) -> None:
         catalog = self.kymatui.catalog
         if catalog is None or not self.query(LiveTable):
@@ -62,4 +54,4 @@ class MatrixScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        self.kymatui.ways.open(Step("module", event.key, "versions"))
+        self.open_module(event.key, "versions")

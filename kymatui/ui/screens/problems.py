@@ -11,13 +11,13 @@ from textual.content import Content
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.problems import COLUMNS, problem_rows
 from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.listing import ListScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
 
 
-class ProblemsScreen(FramedScreen):
+class ProblemsScreen(ListScreen):
     """Problems of the catalog, of its feeds, and of what was typed, the worst first."""
 
     name_in_help: ClassVar[str] = "Problems"
@@ -29,14 +29,6 @@ class ProblemsScreen(FramedScreen):
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="problems", sort=Sort("severity"))
         yield Sentence(id="reason")
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.show_catalog()
-        self.main_widget().focus()
-
-    def main_widget(self) -> LiveTable:
-        return self.query_one(LiveTable)
 
     def show_catalog(self) -> None:
         if self.query(LiveTable):
@@ -53,6 +45,4 @@ class ProblemsScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        module = event.key.partition("\0")[0]
-        if self.kymatui.catalog is not None and self.kymatui.catalog.row(module) is not None:
-            self.kymatui.ways.open(Step("module", module, "overview"))
+        self.open_module(event.key.partition("\0")[0], "overview")

@@ -7,13 +7,12 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.tables import Sort, arrange
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import EMPTY, Row
-from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.row_table import OfTable, RowTable
 
 
 class LiveTable(RowTable):
@@ -26,16 +25,8 @@ class LiveTable(RowTable):
         Binding("R", "sort_turn", "Turn the sorting round", show=False, id="table.sort-turn"),
     ]
 
-    class Arranged(Message):
+    class Arranged(OfTable):
         """The person changed what is filtered or how it is ordered."""
-
-        def __init__(self, table: LiveTable) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> LiveTable:
-            return self.table
 
     def __init__(
         self, columns: Sequence[Column] = (), *, id: str | None = None, sort: Sort | None = None, copied: str = ""

@@ -35,6 +35,18 @@ TONES = (
 )
 
 
+class OfTable(Message):
+    """What happened in a table; handlers may ask for one table by its id."""
+
+    def __init__(self, table: RowTable) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def control(self) -> RowTable:
+        return self.table
+
+
 class RowTable(ScrollView, can_focus=True):
     """Rows under a fixed header, with a cursor, marks and columns that fold where there is no room."""
 
@@ -60,53 +72,33 @@ class RowTable(ScrollView, can_focus=True):
         Binding("ctrl+backslash", "unmark", "Clear marks", show=False, id="table.unmark"),
     ]
 
-    class Highlighted(Message):
+    class Highlighted(OfTable):
         """The cursor stands on another row, or on none (`key` is None)."""
 
         def __init__(self, table: RowTable, key: str | None) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.key = key
 
-        @property
-        def control(self) -> RowTable:
-            return self.table
-
-    class Chosen(Message):
+    class Chosen(OfTable):
         """Enter, or a click on the row under the cursor."""
 
         def __init__(self, table: RowTable, key: str) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.key = key
 
-        @property
-        def control(self) -> RowTable:
-            return self.table
-
-    class HeaderClicked(Message):
+    class HeaderClicked(OfTable):
         """A click on a column's title."""
 
         def __init__(self, table: RowTable, column: str) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.column = column
 
-        @property
-        def control(self) -> RowTable:
-            return self.table
-
-    class Marked(Message):
+    class Marked(OfTable):
         """The set of marked rows changed."""
 
         def __init__(self, table: RowTable, keys: frozenset[str]) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.keys = keys
-
-        @property
-        def control(self) -> RowTable:
-            return self.table
 
     def __init__(self, columns: Sequence[Column] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
