@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -115,3 +115,32 @@ def test_commands_cost_no_more(server: Recorded, words: list[str], capsys: pytes
     assert json.loads(capsys.readouterr().out)
     assert len(server.asked) <= BUDGET, server.asked
     assert all(asked.startswith("GET ") for asked in server.asked)
+
+
+async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> None:
+    """And nothing while keys are pressed that only look around."""
+    from kymatui.ui.app import KymatuiApp
+
+    server.asked.clear()
+    app = KymatuiApp(lambda: open_session(SessionOptions(str(server.kubeconfig))))
+    async with app.run_test(size=(120, 40)) as pilot:
+
+        def shown() -> bool:
+            feeds = app.snapshot.feeds.values() if app.snapshot is not None else ()
+            live = bool(feeds) and all(feed.state is FeedState.LIVE for feed in feeds)
+            return live and app.catalog is not None and len(app.catalog.rows) == MODULES
+
+        async def until(holds: Callable[[], bool]) -> None:
+            for _ in range(600):
+                if holds():
+                    return
+                await pilot.pause(0.05)
+            raise AssertionError("it never happened")
+
+        await until(shown)
+        assert len(server.asked) <= BUDGET, server.asked
+        before = list(server.asked)
+        await pilot.press("down", "down", "1", "0", "S", "ctrl+z", "ctrl+z", "end", "home")
+        touch(server, "moduleaa", "fence")
+        await until(lambda: app.snapshot is not None and "fence" in str(app.snapshot.module_resources))
+        assert server.asked == before
