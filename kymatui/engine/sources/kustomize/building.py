@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -31,16 +32,11 @@ def from_path(path: str | Path, *, name: str, namespace: str = "default", bounda
     place = Path(path)
     if place.is_file():
         return from_archive(place.read_bytes(), str(path), name=name, namespace=namespace)
-    root = Path(FolderTree(boundary).resolve(str(place.absolute())))
-    objects = build(Place(FolderTree(boundary), root.as_posix()))
-    origin = Origin("kustomize", str(path), digest=digest_of_files(_files(root)))
-    return Bundle(name, namespace, origin, objects=tuple(objects))
-
-
-def _files(root: Path) -> list[tuple[str, bytes]]:
-    """What stands in and below the folder, for its digest."""
-    found = (one for one in sorted(root.rglob("*")) if one.is_file() and not one.is_symlink())
-    return [(str(one.relative_to(root)), one.read_bytes()) for one in found]
+    tree = FolderTree(boundary)
+    root = tree.resolve(str(place.absolute()))
+    objects = build(Place(tree, root))
+    seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
+    return Bundle(name, namespace, Origin("kustomize", str(path), digest=digest_of_files(seen)), objects=tuple(objects))
 
 
 def from_archive(data: bytes, where: str, *, name: str, namespace: str = "default", folder: str = "") -> Bundle:

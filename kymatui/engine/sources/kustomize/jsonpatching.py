@@ -9,6 +9,7 @@ from kymatui.engine.sources.reading import SourceError
 
 _OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
 _MISSING: Final = object()
+LARGEST_COPY: Final = 50_000
 
 
 def apply(body: Any, patch: list[Any], where: str) -> Any:
@@ -44,12 +45,30 @@ def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
             _remove(body, _source(operation))
             return _add(body, path, value)
         case "copy":
-            return _add(body, path, copy.deepcopy(_there(body, _source(operation))))
+            return _add(body, path, copy.deepcopy(_bounded(_there(body, _source(operation)))))
         case _:
             found = _get(body, path)
             if (None if found is _MISSING else found) != operation.get("value"):
                 raise _PathError(f"there is {'nothing' if found is _MISSING else repr(found)}")
     return body
+
+
+def _bounded(value: Any) -> Any:
+    """What is copied into itself again and again grows without end."""
+    if is_larger(value, LARGEST_COPY):
+        raise _PathError(f"there are more than {LARGEST_COPY} values to copy")
+    return value
+
+
+def is_larger(value: Any, most: int) -> bool:
+    """Whether a value has more than so many parts."""
+    rest = [value]
+    while rest and most >= 0:
+        one = rest.pop()
+        most -= 1
+        if isinstance(one, dict | list):
+            rest.extend(one.values() if isinstance(one, dict) else one)
+    return most < 0
 
 
 def _given(operation: dict[str, Any]) -> Any:

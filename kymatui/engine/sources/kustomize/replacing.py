@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kymatui.engine.sources.kustomize.fields import Fields
+from kymatui.engine.sources.kustomize.jsonpatching import LARGEST_COPY, is_larger
 from kymatui.engine.sources.kustomize.patching import read_selector
 from kymatui.engine.sources.kustomize.resources import Id, Kind, Resource, Resources, Selector
 from kymatui.engine.sources.kustomize.specs import split_path
@@ -135,6 +136,8 @@ class _Options:
         fields.finish()
 
     def taken(self, value: Any, where: str) -> Any:
+        if is_larger(value, LARGEST_COPY):
+            raise SourceError(f"{where} has more than {LARGEST_COPY} values")
         if not self.delimiter:
             return copy.deepcopy(value)
         if isinstance(value, dict | list):
@@ -193,7 +196,7 @@ class _Target:
                     self._fill(one, path, value)
 
     def _is_meant(self, one: Resource) -> bool:
-        if not self._select.matches_texts(one) or not any(map(self._select.matches_id, _effective(one.ids))):
+        if not self._select.matches_texts(one) or not any(map(self._select.matches_id, one.ids)):
             return False
         return not any(self._rejects(selector, one) for selector in self._reject)
 
@@ -201,7 +204,7 @@ class _Target:
     def _rejects(selector: Selector, one: Resource) -> bool:
         if selector.has_texts and selector.matches_texts(one):
             return True
-        return selector.has_id and any(map(selector.matches_id, _effective(one.ids)))
+        return selector.has_id and any(map(selector.matches_id, one.ids))
 
     def _fill(self, one: Resource, path: str, value: Any) -> None:
         try:
@@ -258,7 +261,3 @@ def _make_element(items: list[Any], part: str) -> None:
     elif part.startswith("[") and "=" in part and not list(_elements(items, part)):
         key, _, text = part[1:-1].partition("=")
         items.append({key: text} if key else text)
-
-
-def _effective(ids: list[Id]) -> list[Id]:
-    return ids

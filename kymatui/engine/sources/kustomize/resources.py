@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from kymatui.engine.ports import Object
-from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.sources.reading import MOST_OBJECTS, SourceError
 from kymatui.helm.functions.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 
@@ -66,8 +66,13 @@ class Id(NamedTuple):
             return NOWHERE
         return self.namespace or "default"
 
+    @property
+    def key(self) -> tuple[Kind, str, str]:
+        """What two objects must not have in common."""
+        return self.kind, self.name, self.effective_namespace
+
     def equals(self, other: Id) -> bool:
-        return (self.kind, self.name, self.effective_namespace) == (other.kind, other.name, other.effective_namespace)
+        return self.key == other.key
 
     def __str__(self) -> str:
         return f"{self.kind.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind.kind} {self.name}"
@@ -159,21 +164,33 @@ class Resources:
 
     def __init__(self, found: Iterable[Resource] = ()) -> None:
         self._all: list[Resource] = []
-        for one in found:
-            self.append(one)
+        self.extend(found)
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(list(self._all))
 
     def append(self, one: Resource) -> None:
         """Raises SourceError where an object is called the same."""
-        if any(other.current.equals(one.current) for other in self._all):
-            raise SourceError(f"may not add {one.current} a second time")
-        self._all.append(one)
+        self.extend([one])
 
     def extend(self, others: Iterable[Resource]) -> None:
+        """Raises SourceError where two objects are called the same, or where there are too many."""
+        known = {one.current.key for one in self._all}
         for one in others:
-            self.append(one)
+            if one.current.key in known:
+                raise SourceError(f"may not add {one.current} a second time")
+            known.add(one.current.key)
+            self._all.append(one)
+            if len(self._all) > MOST_OBJECTS:
+                raise SourceError(f"there are more than {MOST_OBJECTS} objects")
+
+    def check_names(self) -> None:
+        """Raises SourceError where two objects came to be called the same."""
+        known: set[tuple[Kind, str, str]] = set()
+        for one in self._all:
+            if one.current.key in known:
+                raise SourceError(f"there are two {one.current}")
+            known.add(one.current.key)
 
     def replace(self, old: Resource, new: Resource) -> None:
         self._all[self._all.index(old)] = new

@@ -35,8 +35,10 @@ def set_namespace(resources: Resources, namespace: str, config: Config) -> None:
             if _is_hard_wired(spec, one, kind):
                 continue
             _apply(one, spec, str, lambda _: namespace)
-        if len([other for other in resources if other.current.equals(one.current)]) != 1:
-            raise SourceError(f"in namespace {namespace} there are two {one.current}")
+    try:
+        resources.check_names()
+    except SourceError as error:
+        raise SourceError(f"in namespace {namespace} {error}") from error
 
 
 def _is_hard_wired(spec: Spec, one: Resource, kind: Kind) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,6 +18,7 @@ from kymatui.engine.sources.reading import SourceError
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DEEPEST: Final = 64
+MOST_ENTERED: Final = 1_000
 
 
 class Tree(Protocol):
@@ -63,6 +65,8 @@ class FolderTree:
 
     def __init__(self, boundary: Path | None = None) -> None:
         self._boundary = boundary.resolve() if boundary is not None else None
+        self.seen: dict[str, bytes] = {}
+        """What was read so far, by its path."""
 
     def resolve(self, path: str) -> str:
         real = Path(os.path.realpath(path))
@@ -72,7 +76,10 @@ class FolderTree:
 
     def read(self, path: str) -> bytes | None:
         place = Path(path)
-        return read_file(place) if place.is_file() else None
+        if not place.is_file():
+            return None
+        self.seen[path] = read_file(place)
+        return self.seen[path]
 
     def is_folder(self, path: str) -> bool:
         return Path(path).is_dir()
@@ -89,14 +96,21 @@ def _parents(path: str) -> list[str]:
     return found
 
 
+@dataclass(slots=True)
+class Count:
+    """How many kustomizations were entered: those that include each other twice grow without end."""
+
+    number: int = 0
+
+
 class Place:
     """The folder of a kustomization, with those that led to it."""
 
-    def __init__(self, tree: Tree, folder: str, above: tuple[str, ...] = ()) -> None:
+    def __init__(self, tree: Tree, folder: str, above: tuple[str, ...] = (), entered: Count | None = None) -> None:
         self._tree = tree
         self._folder = tree.resolve(folder)
         self._above = above
-        self.files: list[tuple[str, bytes]] = []
+        self._entered = entered or Count()
         if not tree.is_folder(self._folder):
             raise SourceError(f"{tree.shown(folder)} is no folder with a kustomization")
 
@@ -151,7 +165,10 @@ class Place:
             raise SourceError(f"{self}: kustomizations are nested too deeply")
         if not self._tree.is_folder(folder):
             raise SourceError(f"{self}: there is no file and no folder {path!r}")
-        return Place(self._tree, folder, visited)
+        self._entered.number += 1
+        if self._entered.number > MOST_ENTERED:
+            raise SourceError(f"{self}: there are more than {MOST_ENTERED} kustomizations")
+        return Place(self._tree, folder, visited, self._entered)
 
 
 def refuse_remote(path: str) -> None:

@@ -144,6 +144,34 @@ def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
         building.from_path(tmp_path / "in", name="m")
 
 
+def test_kustomizations_that_include_each_other_twice_do_not_grow_without_end() -> None:
+    files = {f"{n}/kustomization.yaml": f"resources: [../{n}a, ../{n}b]\n" for n in range(30)}
+    for n in range(30):
+        for half in "ab":
+            files[f"{n}{half}/kustomization.yaml"] = f"resources: [../{n + 1}]\nnamePrefix: {half}\n"
+    files["30/kustomization.yaml"] = "configMapGenerator: [{name: g}]\n"
+    with pytest.raises(SourceError, match="more than 1000 kustomizations"):
+        built(files, folder="0")
+
+
+def test_copies_within_an_object_do_not_grow_without_end() -> None:
+    steps = "".join(f"    - {{op: copy, from: /data, path: /data/a{n}}}\n" for n in range(40))
+    with pytest.raises(SourceError, match="values to copy"):
+        one(f"resources: [a.yaml]\npatches:\n- target: {{kind: ConfigMap}}\n  patch: |\n{steps}")
+
+
+def test_the_digest_is_of_what_was_read(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        (tmp_path / text).mkdir()
+        (tmp_path / text / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+        (tmp_path / text / "a.yaml").write_text(MAP)
+        (tmp_path / text / "unused.txt").write_text(text)
+    first, second = (building.from_path(tmp_path / text, name="m").origin.digest for text in ("one", "two"))
+    assert first == second
+    (tmp_path / "two" / "a.yaml").write_text(MAP.replace("k: v", "k: w"))
+    assert building.from_path(tmp_path / "two", name="m").origin.digest != first
+
+
 @pytest.mark.parametrize("module", ["kustomize", "template-operator", "watchers"])
 def test_the_kustomizations_of_real_modules(shared: Path, module: str) -> None:
     for path in sorted((shared / "kyma" / module).rglob("kustomization.yaml")):
