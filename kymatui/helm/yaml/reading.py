@@ -211,39 +211,17 @@ class _Reader:
         anchored: _Anchored | None = None
         started = 0
         flow = False
-        odd = self.odd
         whole = self.whole
-        words_of_text = self.words_of_text
+        scalar = self._scalar
         while True:
             event = get_event()
             kind = type(event)
             from_alias = False
             if kind is pyyaml.ScalarEvent:
-                self.decoded += 1
-                if odd:
-                    self._examine(event, flow, type(container) is dict)
-                if event.tag is None and event.implicit[0]:
-                    text = event.value
-                    if text and text[0] not in HINTS:
-                        if text == "<<" and key is _NO_KEY and type(container) is dict:
-                            key = _MERGE_KEY
-                            continue
-                        value: Any = text
-                    else:
-                        value = text if text in words_of_text else resolve_plain(text)[1]
-                        if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
-                            self.unclean = True
-                elif event.tag is None:
-                    value = event.value
-                else:
-                    if _is_merge(event) and key is _NO_KEY and type(container) is dict:
-                        key = _MERGE_KEY
-                        continue
-                    if flow:
-                        repair_tag(event, self.data)
-                    value = self._tagged(event)
-                if event.anchor is not None:
-                    self.anchors[event.anchor] = _Anchored(value, 1, True)
+                value: Any = scalar(event, flow, type(container) is dict, key is _NO_KEY)
+                if value is _MERGE_KEY:
+                    key = _MERGE_KEY
+                    continue
             elif kind is pyyaml.MappingStartEvent or kind is pyyaml.SequenceStartEvent:
                 self.decoded += 1
                 if event.tag is not None and event.flow_style:
@@ -282,6 +260,33 @@ class _Reader:
                 else:
                     container[key] = float(value) if value.__class__ is whole else value
                 key = _NO_KEY
+
+    def _scalar(self, event: Any, flow: bool, in_map: bool, is_key: bool) -> Any:
+        """A scalar's value; _MERGE_KEY for `<<` where a map's key stands."""
+        self.decoded += 1
+        if self.odd:
+            self._examine(event, flow, in_map)
+        if event.tag is not None:
+            if is_key and in_map and _is_merge(event):
+                return _MERGE_KEY
+            if flow:
+                repair_tag(event, self.data)
+            value: Any = self._tagged(event)
+        elif not event.implicit[0]:
+            value = event.value
+        else:
+            text = event.value
+            if text and text[0] not in HINTS:
+                if text == "<<" and is_key and in_map:
+                    return _MERGE_KEY
+                value = text
+            else:
+                value = text if text in self.words_of_text else resolve_plain(text)[1]
+                if value.__class__ in _NUMBERS and not -EXACT < value < EXACT:
+                    self.unclean = True
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, 1, True)
+        return value
 
     def _open(self, event: Any, depth: int) -> None:
         if depth >= MAX_DEPTH:
