@@ -43,15 +43,16 @@ class RegexpError(ValueError):
 
 # what is quoted or in a class is passed over; named groups and counts are looked at
 _TOKEN: Final = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\\C|\\[xpP]\{[^}]*\}|\\.|(?P<behind>\(\?<[=!])|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|(?P<name>\(\?P?<[^>=!]*>)|(?P<count>\{\d+(?:,\d*)?\})",
+    r"\\Q.*?(?:\\E|\Z)|\\C|\\[xpP]\{[^}]*\}|\\.|(?P<behind>\(\?<[=!])|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|(?P<name>\(\?P?<[^>=!]*>)|(?P<count>\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\})",
     re.DOTALL,
 )
+_LONGEST_COUNT: Final = 10
 _BROKEN: Final = re.compile("[\ud800-\udfff]")
 _NAME: Final = re.compile(r"\(\?P?<[A-Za-z0-9_]+>")
 
 
 def check_pattern(pattern: str) -> None:
-    """Refuses what RE2 takes and Go does not: a single byte, names of groups that are not ASCII, huge counts."""
+    """Refuses what RE2 takes and Go does not: a single byte, names of groups that are not ASCII, endless counts."""
     if broken := _BROKEN.search(pattern):
         raise RegexpError("invalid UTF-8", pattern[broken.start() :])
     for token in _TOKEN.finditer(pattern):
@@ -62,7 +63,7 @@ def check_pattern(pattern: str) -> None:
             raise RegexpError("invalid named capture", pattern[token.start() : end + 1 if end >= 0 else None])
         if token["name"] and not _NAME.fullmatch(token["name"]):
             raise RegexpError("invalid named capture", token["name"])
-        if token["count"] and any(int(count[:9]) > 1000 for count in re.findall(r"\d+", token["count"])):
+        if token["count"] and len(token["count"]) > _LONGEST_COUNT:  # too long for RE2 to be a number
             raise RegexpError("invalid repeat count", token["count"])
 
 
@@ -90,6 +91,9 @@ _GROUP: Final = re.compile(r"\((?:\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?(
 
 def compile_translated(pattern: str) -> re.Pattern[bytes]:
     """For machines without RE2: the same pattern for `re`."""
+    for token in _TOKEN.finditer(pattern):
+        if token["count"] and any(int(count[:9]) > 1000 for count in re.findall(r"\d+", token["count"])):
+            raise RegexpError("invalid repeat count", token["count"])
     translated = _Translation(pattern).translated()
     try:
         return re.compile(translated.encode("utf-8", "surrogateescape"), re.ASCII)

@@ -66,6 +66,7 @@ def test_the_stand_in_refuses_what_it_cannot_do_as_safely(pattern: str) -> None:
         ("a**", "invalid nested repetition operator: `**`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
         ("a{99999999999}", "invalid repeat count: `{99999999999}`"),
+        ("a**b{1001}", "invalid nested repetition operator: `**`"),
         ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
         ("(?<!a)", "invalid named capture: `(?<!a)`"),
         ("(?P<é>a)", "invalid named capture: `(?P<é>`"),
