@@ -256,7 +256,9 @@ def test_the_connection_is_one_word(states: tuple[FeedState, ...], word: str) ->
 
 def test_what_is_not_current_is_said_above_everything() -> None:
     stale = describe({"x": Feed(FeedState.STALE, b.NOW - 42)}, b.NOW)
-    assert "42s old" in banner(stale, None)
+    assert "42s old: the server does not answer" in banner(stale, None)
+    refused = describe({"x": Feed(FeedState.STALE, b.NOW - 42, "the token is not valid any more")}, b.NOW)
+    assert "42s old: the token is not valid any more" in banner(refused, None)
     broken = UnreachableError("gone")
     assert "not current: gone" in banner(describe({}, b.NOW, broken), broken)
     assert banner(describe(LIVE, b.NOW), None) == ""

@@ -13,11 +13,12 @@ from kymatui.ui.text import plain
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """`stale_since` is set where rows are of the past; they are dimmed and writes are locked."""
+    """`stale_since` is set where rows are of the past, with the reason; they are dimmed and writes are locked."""
 
     word: str
     tone: str
     stale_since: float = 0.0
+    why: str = ""
 
 
 def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> Connection:
@@ -34,8 +35,10 @@ def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None
     if not states:
         return Connection("connecting", "processing")
     if FeedState.STALE in states:
-        since = min(feed.since for feed in feeds.values() if feed.state is FeedState.STALE)
-        return Connection(f"stale {span(now - since)}", "error", since or now)
+        stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
+        since = min(feed.since for feed in stale)
+        why = next((feed.message for feed in stale if feed.message), "")
+        return Connection(f"stale {span(now - since)}", "error", since or now, why)
     if states.count(FeedState.FAILED) == len(states):
         return Connection("offline", "error")
     waiting = states.count(FeedState.SYNCING)
@@ -52,5 +55,6 @@ def banner(connection: Connection, failure: KymatuiError | None) -> str:
         return plain(f"▲ what you see is not current: {failure}")
     if connection.stale_since:
         age = connection.word.removeprefix("stale ")
-        return f"▲ what you see is {age} old: the server does not answer; kymatui keeps asking, ctrl-r asks now"
+        why = plain(connection.why) or "the server does not answer"
+        return f"▲ what you see is {age} old: {why}; kymatui keeps asking, ctrl-r asks now"
     return ""
