@@ -203,7 +203,7 @@ class _Application:
             resources=(previous.resources if previous is not None else ()) or tuple(map(read_ref, bundle.resources)),
             resource_created=previous is not None and previous.resource_created,
             policy=plan.intent.policy,
-            associated=plan.intent.associated,
+            associated=tuple(dict.fromkeys((*(previous.associated if previous else ()), *plan.intent.associated))),
             made_namespace=made or (previous is not None and previous.made_namespace),
             first=plan.first,
             chart=bundle.release is not None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.engine.bundles import Bundle, BundleHook
+from kymatui.engine.bundles import Bundle, BundleHook, ChartRelease
 from kymatui.engine.holders import mark
 from kymatui.engine.ordering import clean, defined_kinds, is_definition, named, unique
 from kymatui.engine.ports import Cluster, Object
@@ -31,8 +32,15 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
         crds=tuple(unique(crds)),
         hooks=tuple(BundleHook(one.hook, scopes.clean(one.body)) for one in bundle.hooks),
         resource=resource,
+        release=_plain(bundle.release) if bundle.release is not None else None,
         resources=tuple(scopes.clean(body) for body in bundle.resources),
     )
+
+
+def _plain(release: ChartRelease) -> ChartRelease:
+    """Values of charts have Go's kinds of numbers; what is kept and compared has JSON's."""
+    chart, config = json.loads(json.dumps([dict(release.chart), dict(release.config)]))
+    return replace(release, chart=chart, config=config)
 
 
 class Scopes:

@@ -64,7 +64,10 @@ def look(
     """
     if new and seen is None and not cluster.read_only and (made := _created(cluster, body, manager)) is not None:
         return Sight(Action.CREATE, None, made, compare(None, body))
-    live = seen if seen is not None else cluster.get(read_ref(body))
+    try:
+        live = seen if seen is not None else cluster.get(read_ref(body))
+    except ForbiddenError as error:
+        return Sight(Action.BLOCKED, None, reason=str(error), forbidden=True)
     if live is not None:
         if (live["metadata"] or {}).get("deletionTimestamp"):
             return Sight(Action.BLOCKED, live, reason=_being_deleted(live))

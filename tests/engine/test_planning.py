@@ -242,3 +242,31 @@ def test_data_with_a_status_is_sent_without_it(place: Place) -> None:
     found = place.get(f"{place.group}/v1", "Thing", "own")
     assert found is not None
     assert "status" not in found
+
+
+def test_who_has_rights_in_one_namespace_only_installs_there(place: Place) -> None:
+    place.make_namespace()
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "installer", "namespace": place.namespace},
+        "rules": [
+            {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "patch"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]},
+        ],
+    }
+    binding = {**_binding(place), "kind": "RoleBinding", "metadata": {"name": "i", "namespace": place.namespace}}
+    binding["roleRef"] = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "installer"}
+    place.kubectl(role)
+    place.kubectl(binding)
+    limited = place.connect(token="viewer")
+    planned = plan(place, bundle(place, make.config_map("a")), cluster=limited)
+    assert (planned.missing, planned.blockers) == ((), ())
+    apply(place, planned, cluster=limited)
+    assert place.get("v1", "ConfigMap", "a") is not None
+    refused = plan(
+        place, bundle(place, make.config_map("a"), make.service_account("sa"), name="other"), cluster=limited
+    )
+    with pytest.raises(RefusedError):
+        apply(place, refused, cluster=limited)
+    assert place.get("v1", "ConfigMap", "kymatui.other") is None
