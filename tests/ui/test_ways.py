@@ -148,6 +148,22 @@ async def test_the_tree_is_folded_and_leads_to_the_yaml_of_an_object() -> None:
         assert "name: istio-manager" in "\n".join(app.screen.query_one(Document).lines)
 
 
+async def test_long_texts_are_scrolled_with_the_keys_of_lists() -> None:
+    async with app_on(StillSession(world())).run_test(size=(80, 14)) as pilot:
+        app = await ready(pilot)
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        overview = app.screen.query_one("#overview-scroll")
+        await pilot.press("j", "j")
+        await until(pilot, lambda: overview.scroll_offset.y == 2)
+        await pilot.press("G")
+        await until(pilot, lambda: overview.scroll_offset.y == overview.max_scroll_y)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        await pilot.press("space")
+        await until(pilot, lambda: app.screen.query_one("#help").scroll_offset.y > 2)
+
+
 async def test_pods_are_asked_for_only_while_a_tree_is_seen() -> None:
     session = StillSession(world())
     async with app_on(session).run_test(size=SIZE) as pilot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -16,6 +16,7 @@ from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters import events, module
 from kymatui.ui.presenters.catalog import why
 from kymatui.ui.widgets.facts import Facts
+from kymatui.ui.widgets.scrolling import Reading
 from kymatui.ui.widgets.tones import toned
 
 SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
@@ -33,7 +34,7 @@ class OverviewPane(Pane):
     TITLE: ClassVar[str] = "overview"
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="overview-scroll"):
+        with Reading(id="overview-scroll"):
             yield Static(id="why")
             with Horizontal(id="panels"):
                 for name, title in SIDE_BY_SIDE.items():

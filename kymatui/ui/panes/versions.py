@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from kymatui.domain.comparing import compare
@@ -20,6 +19,7 @@ from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.scrolling import Reading
 
 
 class VersionsPane(Pane):
@@ -29,6 +29,8 @@ class VersionsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "base", "Compare with this one", id="module.base"),
+        Binding("J", "scroll_changes(5)", "Further down in the changes", show=False, id="module.changes-down"),
+        Binding("K", "scroll_changes(-5)", "Further up in the changes", show=False, id="module.changes-up"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -38,7 +40,7 @@ class VersionsPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield LiveTable(versions.COLUMNS, id="offers", sort=Sort("version", descending=True), copied="version")
-        with VerticalScroll(id="changes-box"):
+        with Reading(id="changes-box"):
             yield Facts(id="changes")
 
     def target(self) -> Widget:
@@ -51,6 +53,9 @@ class VersionsPane(Pane):
         base = self._base if self._base in known else versions.base_key(row)
         self.query_one("#offers", LiveTable).show(versions.offer_lines(row, base))
         self._compare()
+
+    def action_scroll_changes(self, by: int) -> None:
+        self.query_one("#changes-box").scroll_relative(y=by, animate=False)
 
     def action_base(self) -> None:
         """What is under the cursor is what others are compared with; again, and it is the installed one."""

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -15,6 +14,7 @@ from textual.widgets import Static
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.presenters.keys import KeyHelp, grouped
 from kymatui.ui.widgets.facts import Fact, Facts
+from kymatui.ui.widgets.scrolling import Reading
 
 
 class HelpScreen(ModalScreen[None]):
@@ -23,10 +23,6 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,escape,q", "dismiss", "Close", id="help.close"),
         Binding("i", "ids", "Show the ids by which keys are remapped", id="help.ids"),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="help.down"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="help.up"),
-        Binding("pagedown,ctrl+f,space", "scroll(10)", "Page down", show=False, id="help.page-down"),
-        Binding("pageup,ctrl+b", "scroll(-10)", "Page up", show=False, id="help.page-up"),
     ]
 
     def __init__(self, title: str, keys: Iterable[KeyHelp], commands: Sequence[ScreenCommand] = ()) -> None:
@@ -37,7 +33,7 @@ class HelpScreen(ModalScreen[None]):
         self._ids = False
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="help") as box:
+        with Reading(id="help") as box:
             box.border_title = self._title
             box.border_subtitle = "? or esc closes, j and k scroll, i shows ids for remapping"
             for group, keys in grouped(self._keys):
@@ -55,9 +51,6 @@ class HelpScreen(ModalScreen[None]):
         self._ids = not self._ids
         for facts, (_, keys) in zip(self.query(Facts), grouped(self._keys), strict=False):
             facts.show(_key(key, ids=self._ids) for key in keys)
-
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#help").scroll_relative(y=by, animate=False)
 
 
 def _key(key: KeyHelp, *, ids: bool = False) -> Fact:

@@ -16,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kymatui.ui.text import plain
+from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 
 _YAML_KEY = re.compile(r"^(\s*(?:- )*)([^\s:#][^:#]*)(:)(?=\s|$)")
 
@@ -26,12 +27,7 @@ class Document(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"document--key", "document--match", "document--current"}
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Down", show=False, id="document.down"),
-        Binding("k,up", "scroll_up", "Up", show=False, id="document.up"),
-        Binding("ctrl+f,pagedown", "page_down", "Page down", show=False, id="document.page-down"),
-        Binding("ctrl+b,pageup", "page_up", "Page up", show=False, id="document.page-up"),
-        Binding("g,home", "scroll_home", "Begin", show=False, id="document.begin"),
-        Binding("G,end", "scroll_end", "End", show=False, id="document.end"),
+        *SCROLL_KEYS,
         Binding("n", "next(1)", "Next match", show=False, id="document.next"),
         Binding("N", "next(-1)", "Match before", show=False, id="document.before"),
     ]

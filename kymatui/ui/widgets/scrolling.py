@@ -1,0 +1,23 @@
+"""Keys that move through a text, the same everywhere."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+
+SCROLL_KEYS: tuple[Binding, ...] = (
+    Binding("j,down", "scroll_down", "Down", show=False, id="document.down"),
+    Binding("k,up", "scroll_up", "Up", show=False, id="document.up"),
+    Binding("ctrl+f,pagedown,space", "page_down", "Page down", show=False, id="document.page-down"),
+    Binding("ctrl+b,pageup", "page_up", "Page up", show=False, id="document.page-up"),
+    Binding("g,home", "scroll_home", "Begin", show=False, id="document.begin"),
+    Binding("G,end", "scroll_end", "End", show=False, id="document.end"),
+)
+
+
+class Reading(VerticalScroll, can_focus=True):
+    """Widgets below each other, longer than the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS]
