@@ -195,9 +195,10 @@ def _attributes(info: RequestInfo) -> Attributes:
 
 
 def _fits_scope(request: Request, info: RequestInfo, resource: Resource) -> bool:
-    in_namespace = bool(info.namespace) and info.resource != "namespaces"
+    # a namespace itself is read as one within itself
+    in_namespace = bool(info.namespace) and (info.resource != "namespaces" or info.name != info.namespace)
     if resource.namespaced:
-        return in_namespace or (not info.in_path and request.method == "GET")
+        return in_namespace or (not info.in_path and request.method == "GET" and "list" in resource.verbs)
     return not in_namespace
 
 

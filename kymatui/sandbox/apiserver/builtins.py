@@ -69,6 +69,7 @@ _TABLE = """
     apiextensions.k8s.io|v1|customresourcedefinitions|CustomResourceDefinition|C|crd,crds|api-extensions||status
     scheduling.k8s.io|v1|priorityclasses|PriorityClass|C|pc|||
     coordination.k8s.io|v1|leases|Lease|N||||
+    node.k8s.io|v1|runtimeclasses|RuntimeClass|C||||
     discovery.k8s.io|v1|endpointslices|EndpointSlice|N||||
 """
 

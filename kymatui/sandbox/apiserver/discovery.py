@@ -12,7 +12,7 @@ from kymatui.sandbox.apiserver.exchange import Request, Response
 from kymatui.sandbox.apiserver.negotiation import Accepted, clauses, negotiate
 from kymatui.sandbox.apiserver.reading import encode
 from kymatui.sandbox.apiserver.resources import Object, Resource, Subresource
-from kymatui.sandbox.apiserver.statuses import no_such_resource
+from kymatui.sandbox.apiserver.statuses import method_not_allowed, no_such_resource
 
 AGGREGATED = "apidiscovery.k8s.io"
 _AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
@@ -30,7 +30,7 @@ class Discovery:
     def answer(self, request: Request) -> Response | None:
         """None for a path that is not of discovery."""
         parts = [part for part in request.path.split("/") if part]
-        if request.method not in ("GET", "HEAD") or not parts or len(parts) > 3:
+        if not parts or len(parts) > 3:
             return None
         if parts[0] == "api" and len(parts) <= 2:
             return self._legacy(request, parts)
@@ -39,6 +39,9 @@ class Discovery:
         return None
 
     def _legacy(self, request: Request, parts: list[str]) -> Response:
+        if len(parts) > 1 and parts[1] != "v1":
+            raise no_such_resource()
+        only_read(request)
         if len(parts) == 1:
             aggregated = _aggregated_version(request)
             if aggregated:
@@ -46,11 +49,10 @@ class Discovery:
             address = [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._address}]
             value = {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": address}
             return encode(value, _plain(request))
-        if parts[1] != "v1":
-            raise no_such_resource()
         return encode(self._resources("", "v1"), _plain(request))
 
     def _named(self, request: Request, parts: list[str]) -> Response:
+        """Lists of groups and versions look at no method, nor do the versions of custom resources."""
         if len(parts) == 1:
             aggregated = _aggregated_version(request)
             if aggregated:
@@ -67,6 +69,8 @@ class Discovery:
             if self._catalog.is_builtin(parts[1]):
                 raise no_such_resource()
             return NOT_FOUND
+        if self._catalog.is_builtin(parts[1]):
+            only_read(request)
         return encode(self._resources(parts[1], parts[2]), _plain(request))
 
     def _group(self, name: str) -> Object:
@@ -114,21 +118,29 @@ class Discovery:
         return {"metadata": metadata, "versions": versions}
 
 
+def only_read(request: Request) -> None:
+    """Raises StatusError 405 for anything but GET, HEAD among it, as routes of the server do."""
+    if request.method != "GET":
+        raise method_not_allowed()
+
+
 def _plain(request: Request) -> Accepted:
     return negotiate(request, transforms=False)
 
 
 def _aggregated_version(request: Request) -> str:
-    """ "v2" or "v2beta1" where the client takes the aggregated document before the plain one."""
+    """ "v2" where the client takes the aggregated document before the plain one."""
     for clause in clauses(request.header("accept")):
         parameters = clause.parameters
         if clause.type == "application/json":
             if not parameters.get("as"):
                 return ""
-            if parameters.get("g") == AGGREGATED and parameters.get("as") == "APIGroupDiscoveryList":
-                version = parameters.get("v", "")
-                if version in ("v2", "v2beta1"):
-                    return version
+            if (parameters.get("g"), parameters.get("v"), parameters["as"]) == (
+                AGGREGATED,
+                "v2",
+                "APIGroupDiscoveryList",
+            ):
+                return "v2"
     return ""
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kymatui import __version__
+from kymatui.sandbox.apiserver.discovery import only_read
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.faults import ADMIN_PATH
 from kymatui.sandbox.apiserver.negotiation import JSON, Accepted, clauses
 from kymatui.sandbox.apiserver.reading import encode
+from kymatui.sandbox.apiserver.statuses import failure
 from kymatui.sandbox.apiserver.tokens import ISSUER
 
 _TEXT = "text/plain; charset=utf-8"
@@ -55,14 +57,12 @@ class Paths:
         first = path.split("/")[1]
         if request.path.startswith(ADMIN_PATH):
             return self._admin(request, user)
-        if request.method not in ("GET", "HEAD"):
-            return None
         if first in _HEALTH:
             return _health(request, path)
         if first == "openapi":
             return self._openapi(request, path)
         if path == "/version":
-            return encode(VERSION, _pretty())
+            return _version(request)
         if path == "/":
             return encode({"paths": sorted(self._index())}, _pretty())
         return _well_known(path)
@@ -74,11 +74,11 @@ class Paths:
     def _openapi(self, request: Request, path: str) -> Response | None:
         if path == "/openapi/v2":
             return _openapi_v2(request, self._documents.v2())
-        if path == "/openapi/v3":
+        if request.path == "/openapi/v3":
             return Response(200, self._documents.v3_index())
-        if path.startswith("/openapi/v3/"):
+        if request.path.startswith("/openapi/v3/"):
             found = self._documents.v3(path.removeprefix("/openapi/v3/"))
-            return None if found is None else Response(200, found)
+            return Response(404, b"", _TEXT) if found is None else Response(200, found)
         return None
 
 
@@ -88,6 +88,16 @@ def _openapi_v2(request: Request, document: bytes) -> Response:
     if types and not any(name in ("*/*", "application/*", JSON) for name in types):
         return Response(406, b"", _TEXT)
     return Response(200, document)
+
+
+def _version(request: Request) -> Response:
+    """JSON alone, whatever the form asked for be turned into."""
+    only_read(request)
+    types = [clause.type for clause in clauses(request.header("accept"))]
+    if types and not any(name in ("*/*", JSON) for name in types):
+        message = f"406: Not Acceptable\n\nAvailable representations: {JSON}"
+        raise failure(406, "NotAcceptable", message, {})
+    return encode(VERSION, _pretty())
 
 
 def _pretty() -> Accepted:
