@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kymatui.domain.conditions import read_conditions
@@ -10,7 +10,7 @@ from kymatui.domain.locating import Locations
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Catalog, Row
-from kymatui.domain.snapshots import CATALOG_FEED, FeedState, Snapshot, is_place_feed
+from kymatui.domain.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_place_feed
 from kymatui.domain.wording import drift_words
 
 KEPT = 2000
@@ -50,6 +50,7 @@ class History:
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._seen: dict[str, _Facts] | None = None
+        self._kept_facts: dict[str, tuple[Row, tuple[Object | None, ...], _Facts]] = {}
         self._happenings: tuple[Happening, ...] = ()
 
     @property
@@ -63,7 +64,8 @@ class History:
 
     def see(self, catalog: Catalog, snapshot: Snapshot, locations: Locations, now: float) -> None:
         """Takes a new look. While the first lists are under way, nothing counts as a change."""
-        facts: dict[str, _Facts] = {row.name: dict(_facts(row, locations)) for row in catalog.rows}
+        facts = {row.name: self._facts_of(row, locations) for row in catalog.rows}
+        self._kept_facts = {name: kept for name, kept in self._kept_facts.items() if name in facts}
         if self._seen is None and _loading(snapshot):
             return
         if self._seen is not None:
@@ -71,6 +73,26 @@ class History:
             if found:
                 self._happenings = (*found, *self._happenings)[: self._kept]
         self._seen = facts
+
+    def _facts_of(self, row: Row, locations: Locations) -> _Facts:
+        """Read again only where the row or one of its objects is another one than before."""
+        objects = tuple(locations.find(ref) for ref in _observed(row))
+        kept = self._kept_facts.get(row.name)
+        if kept is not None and kept[0] is row and _same(kept[1], objects):
+            return kept[2]
+        facts = dict(_facts(row, objects))
+        self._kept_facts[row.name] = row, objects, facts
+        return facts
+
+
+def _same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _observed(row: Row) -> Iterator[ObjectRef]:
+    """The objects whose conditions are told."""
+    yield from (checked.resource for checked in row.checked)
+    yield from (ref for ref in (row.manifest, row.manager) if ref is not None)
 
 
 def _loading(snapshot: Snapshot) -> bool:
@@ -82,7 +104,7 @@ def _loading(snapshot: Snapshot) -> bool:
     )
 
 
-def _facts(row: Row, locations: Locations) -> Iterator[tuple[tuple[str, str], _Fact]]:
+def _facts(row: Row, objects: Sequence[Object | None]) -> Iterator[tuple[tuple[str, str], _Fact]]:
     """What is compared; the empty value stands for a fact that is not there."""
     plain = {
         "state": str(row.state),
@@ -99,19 +121,10 @@ def _facts(row: Row, locations: Locations) -> Iterator[tuple[tuple[str, str], _F
     for what, value in plain.items():
         if value:
             yield ("", what), _Fact(value)
-    refs = [checked.resource for checked in row.checked]
-    refs += [ref for ref in (row.manifest, row.manager) if ref is not None]
-    for ref in refs:
-        yield from _conditions(ref, locations)
-
-
-def _conditions(ref: ObjectRef, locations: Locations) -> Iterator[tuple[tuple[str, str], _Fact]]:
-    raw = locations.find(ref)
-    if raw is None:
-        return
-    for condition in read_conditions(Reader(raw).child("status")):
-        value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
-        yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since)
+    for ref, raw in zip(_observed(row), objects, strict=True):
+        for condition in read_conditions(Reader(raw).child("status")) if raw is not None else ():
+            value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
+            yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since)
 
 
 def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[Happening]:
@@ -120,7 +133,7 @@ def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: flo
             yield Happening(now, name, "module", "", "came into the catalog")
         elif name not in after:
             yield Happening(now, name, "module", "was in the catalog", "")
-        else:
+        elif before[name] is not after[name]:
             yield from _module_changes(name, before[name], after[name], now)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.reading import Reader
@@ -13,38 +14,56 @@ from kymatui.domain.snapshots import Object, Place, Snapshot
 Name = tuple[str, str, str, str]
 
 
+class _Part:
+    """One of the lists that a snapshot is made of; made anew only when that list changed."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self.named: dict[Name, Object] = {}
+        self.owned: dict[str, list[Object]] = {}
+        self.definitions: dict[tuple[str, str], Object] = {}
+        for raw in objects:
+            ref = read_ref(raw)
+            self.named.setdefault(name_of(ref), raw)
+            if ref.kind.kind == "CustomResourceDefinition":
+                spec = Reader(raw).child("spec")
+                self.definitions[spec.text("group"), spec.child("names").text("kind")] = raw
+            for uid in owner_uids(raw):
+                self.owned.setdefault(uid, []).append(raw)
+
+
 class Locations:
     """Objects by group, kind, namespace and name (versions do not matter), and by the uids of their owners.
 
     `places` tells where, besides the kinds that are always watched, everything of a kind is known.
     """
 
-    def __init__(self, objects: Iterable[Object], places: frozenset[Place] = frozenset()) -> None:
+    def __init__(self, parts: Iterable[_Part] = (), places: frozenset[Place] = frozenset()) -> None:
         self.places = places
-        self._named: dict[Name, Object] = {}
-        self._owned: dict[str, list[Object]] = {}
-        self._definitions: dict[tuple[str, str], Object] = {}
-        for raw in objects:
-            ref = read_ref(raw)
-            self._named.setdefault(name_of(ref), raw)
-            if ref.kind.kind == "CustomResourceDefinition":
-                spec = Reader(raw).child("spec")
-                self._definitions[spec.text("group"), spec.child("names").text("kind")] = raw
-            for uid in owner_uids(raw):
-                self._owned.setdefault(uid, []).append(raw)
+        self._parts = tuple(parts)
+
+    @classmethod
+    def of(cls, objects: Iterable[Object]) -> Locations:
+        """The locations of these objects."""
+        return cls((_Part(objects),))
 
     def find(self, ref: ObjectRef) -> Object | None:
         """The object as it was observed; None where it was not."""
-        return self._named.get(name_of(ref))
+        name = name_of(ref)
+        for part in self._parts:
+            found = part.named.get(name)
+            if found is not None:
+                return found
+        return None
 
     def definition_of(self, kind: GroupVersionKind) -> Object | None:
         """The definition of a custom kind."""
-        return self._definitions.get((kind.group, kind.kind))
+        name = kind.group, kind.kind
+        return next((part.definitions[name] for part in self._parts if name in part.definitions), None)
 
     def owned_by(self, raw: Object) -> Sequence[Object]:
         """What names this object as an owner."""
         uid = uid_of(raw)
-        return self._owned.get(uid, ()) if uid else ()
+        return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
 
 
 def name_of(ref: ObjectRef) -> Name:
@@ -69,18 +88,16 @@ def owner_uids(raw: Object) -> Iterator[str]:
 
 
 def locate(snapshot: Snapshot, memory: Memory) -> Locations:
-    """Everything of a snapshot that a module may consist of; made anew only where something of it changed."""
-    resources = tuple(raw for found in snapshot.module_resources.values() for raw in found)
-    parts = (
-        snapshot.kymas,
-        snapshot.manifests,
-        resources,
-        snapshot.workloads,
-        snapshot.definitions,
-        snapshot.templates,
-        snapshot.outside,
-        snapshot.owned,
-    )
-    return memory.recall(
-        "locations", parts, lambda: Locations((raw for part in parts for raw in part), snapshot.places), snapshot.places
-    )
+    """Everything of a snapshot that a module may consist of; what did not change since is not read again."""
+    parts = {
+        "kymas": snapshot.kymas,
+        "manifests": snapshot.manifests,
+        "resources": tuple(raw for found in snapshot.module_resources.values() for raw in found),
+        "workloads": snapshot.workloads,
+        "definitions": snapshot.definitions,
+        "templates": snapshot.templates,
+        "outside": snapshot.outside,
+        "owned": snapshot.owned,
+    }
+    made = (memory.recall(f"located {name}", (part,), partial(_Part, part)) for name, part in parts.items())
+    return Locations(made, snapshot.places)

@@ -146,7 +146,7 @@ def test_the_worst_below_is_the_worst_of_all() -> None:
 
 def test_objects_that_are_odd_are_passed_over() -> None:
     odd: list[Any] = [{"kind": "Pod"}, {"metadata": None}, {"metadata": {"ownerReferences": "x", "uid": 7}}]
-    assert Locations(odd).owned_by({"metadata": {"uid": "x"}}) == ()
+    assert Locations.of(odd).owned_by({"metadata": {"uid": "x"}}) == []
 
 
 def test_a_module_without_anything_has_an_empty_tree() -> None:
