@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kymatui.engine.ports import Object
-from kymatui.helm.manifests import Hook
+from kymatui.helm.manifests import Hook, sort_hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,12 @@ class BundleHook:
 
     hook: Hook
     body: Object
+
+
+def hooks_of(hooks: Iterable[BundleHook], event: str) -> list[BundleHook]:
+    """The hooks of an event ("pre-install", …) in the order in which Helm runs them."""
+    by_hook = {id(one.hook): one for one in hooks}
+    return [by_hook[id(hook)] for hook in sort_hooks([one.hook for one in by_hook.values()], event)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,15 @@ WIDTH = 12
 """How many requests are under way at a time where nothing else is said."""
 
 _LOOK = 0.05
+_GRACE = 1.0  # what is nearly done shall not land after whoever comes next
 _LOCAL = threading.local()
 
 
 def each(items: Sequence[T], work: Callable[[T], R], cancel: threading.Event, width: int = WIDTH) -> list[R]:
     """The results in the order of the items. The first failure is raised once what had begun is done.
 
-    After a failure nothing new is begun. Once `cancel` is set, CancelledError is raised at once: what had begun is left
-    behind, and ends by the timeouts of its own requests.
+    After a failure nothing new is begun. Once `cancel` is set, CancelledError is raised within a second: what has not
+    ended by then is left behind, and ends by the timeouts of its own requests.
     """
     if len(items) <= 1 or width <= 1:
         return [_unless_cancelled(work, item, cancel) for item in items]
@@ -57,8 +58,10 @@ class _Crew(Generic[T, R]):
         for _ in range(width):
             threading.Thread(target=self._take_turns, args=(ended,), name="engine", daemon=True).start()
         for _ in range(width):
+            patience = _GRACE
             while not ended.acquire(timeout=_LOOK):
-                if self._cancel.is_set():
+                patience -= _LOOK if self._cancel.is_set() else 0.0
+                if patience <= 0:
                     raise CancelledError("stopped while waiting for the cluster")
         if self._errors:
             raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])

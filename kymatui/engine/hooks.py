@@ -11,13 +11,12 @@ from kymatui.domain.readiness import readiness
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import State
 from kymatui.engine.awaiting import NotReadyError, vanishes, wait_gone, wait_ready
-from kymatui.engine.bundles import BundleHook
+from kymatui.engine.bundles import BundleHook, hooks_of
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.keeping import Keeper
 from kymatui.engine.ports import Object
 from kymatui.engine.running import Progress, Run
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
-from kymatui.helm.manifests import sort_hooks
 
 ANNOTATION_RUN: Final = "kymatui.io/run"
 BEFORE_CREATION: Final = "before-hook-creation"
@@ -36,7 +35,7 @@ def run_hooks(run: Run, hooks: Iterable[BundleHook], event: str, inventory: Inve
 
     Raises KymatuiError where one fails; those that were to be deleted then are.
     """
-    ordered = in_order(hooks, event)
+    ordered = hooks_of(hooks, event)
     for number, one in enumerate(ordered):
         if key(event, one) in inventory.done:
             continue
@@ -53,12 +52,6 @@ def run_hooks(run: Run, hooks: Iterable[BundleHook], event: str, inventory: Inve
         inventory = keeper.note(replace(inventory, done=(*inventory.done, key(event, one))))
     _delete(run, ordered, SUCCEEDED)
     return inventory
-
-
-def in_order(hooks: Iterable[BundleHook], event: str) -> list[BundleHook]:
-    """The hooks of an event as Helm runs them."""
-    by_hook = {id(one.hook): one for one in hooks}
-    return [by_hook[id(hook)] for hook in sort_hooks([one.hook for one in by_hook.values()], event)]
 
 
 def _run(run: Run, one: BundleHook, mark: str) -> None:

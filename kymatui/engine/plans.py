@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle
+from kymatui.engine.bundles import Bundle, BundleHook, hooks_of
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.grants import Grant
 
@@ -153,6 +153,16 @@ class Plan:
     def verb(self) -> str:
         """install, upgrade or rollback, as hooks call it."""
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
+
+    @property
+    def hooks_before(self) -> tuple[BundleHook, ...]:
+        """The hooks that run before the first wave, in their order."""
+        return tuple(hooks_of(self.bundle.hooks, f"pre-{self.verb}"))
+
+    @property
+    def hooks_after(self) -> tuple[BundleHook, ...]:
+        """The hooks that run when everything is ready, in their order."""
+        return tuple(hooks_of(self.bundle.hooks, f"post-{self.verb}"))
 
     @property
     def waves(self) -> tuple[tuple[Step, ...], ...]:
