@@ -23,17 +23,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """The screen paints while the cluster starts."""
+    """The screen paints while the cluster starts.
+
+    Whoever leaves before it has started leaves nothing behind: the folder is this process's, and the cluster ends with
+    it.
+    """
+    from tempfile import TemporaryDirectory
+
     from kymatui.cli.screen import show
     from kymatui.wiring.sandbox import start_sandbox
 
     options, settings = wanted(args)
 
     def connect() -> CatalogSession:
-        sandbox = running.enter_context(start_sandbox())
+        sandbox = running.enter_context(start_sandbox(kubeconfig=Path(folder, "kubeconfig")))
         return connected(_on(options, sandbox.kubeconfig), settings)
 
-    with ExitStack() as running:
+    with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
         return show(args, settings, connect, replace(options, context="demo"))
 
 

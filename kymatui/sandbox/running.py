@@ -59,6 +59,9 @@ async def _serve(wanted: Wanted) -> None:
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
     async with _started(wanted) as served:
+        await asyncio.sleep(_LOOK_SECONDS)  # lets the loop see a signal that came meanwhile
+        if stopped.is_set():
+            return  # nobody is there any more who would read the file, or remove it
         endpoints = [cluster.endpoint for cluster in served.clusters]
         write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
         preparing = asyncio.ensure_future(_prepare(wanted, served))

@@ -47,12 +47,19 @@ def serve_sandbox(
 
 
 def start_sandbox(
-    *, clusters: Sequence[str] = (), empty: bool = False, viewer_token: str = "", settled: bool = False
+    *,
+    clusters: Sequence[str] = (),
+    empty: bool = False,
+    viewer_token: str = "",
+    kubeconfig: Path | None = None,
+    settled: bool = False,
 ) -> RunningSandbox:
     """A sandbox in a process of its own; see `kymatui.sandbox.process.start_sandbox`."""
     from kymatui.sandbox import process
 
-    return process.start_sandbox(clusters=clusters, empty=empty, viewer_token=viewer_token, settled=settled)
+    return process.start_sandbox(
+        clusters=clusters, empty=empty, viewer_token=viewer_token, kubeconfig=kubeconfig, settled=settled
+    )
 
 
 def send_sandbox_fault(kubeconfig: Path, context: str, word: str, given: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ import pytest
 import kymatui
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui import stylesheets
+from tests.cli.terminal import in_terminal
 
 PACKAGE = Path(kymatui.__file__).parent
 
@@ -39,6 +40,17 @@ def test_the_table_shows_the_world_at_rest(tmp_path: Path) -> None:
         "cloud-manager": "Unmanaged",
         "warden": "Ready",
     }
+
+
+@pytest.mark.parametrize("seen", ["kymatui", "istio"], ids=["before it has started", "when it is there"])
+def test_who_leaves_the_demo_leaves_nothing_behind(tmp_path: Path, seen: str) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    environment = {"HOME": str(tmp_path), "TMPDIR": str(folder), "TERM": "xterm-256color", "KUBECONFIG": ""}
+    found = in_terminal(seen, "q", [sys.executable, "-m", "kymatui", "demo"], environment)
+    assert found.returncode == 0
+    assert "Traceback" not in found.stdout
+    assert list(folder.iterdir()) == []
 
 
 def test_an_installation_without_stylesheets_fails_and_says_so(tmp_path: Path) -> None:
