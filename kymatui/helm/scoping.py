@@ -11,7 +11,7 @@ from kymatui.helm.archives import ChartFile
 from kymatui.helm.globbing import file_glob
 from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.text import from_bytes
-from kymatui.helm.govalues.types import Function, FunctionError, TypedList, TypedMap, Uint8
+from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList, TypedMap, Uint8
 from kymatui.helm.metadata import Dependency, Maintainer, Metadata
 from kymatui.helm.trees import ChartNode
 from kymatui.helm.yaml import YamlError, dump_yaml
@@ -67,8 +67,10 @@ class Files(TypedMap):
 
     def lines(self, name: str) -> TypedList:
         data = self._contents.get(name)
-        if not data:
-            return TypedList("[]string", [] if data is None else [""])
+        if data is None:
+            return TypedList("[]string", [])
+        if not data:  # Helm looks at the last character
+            raise Panic("runtime error: index out of range [-1]")
         return TypedList("[]string", from_bytes(data).removesuffix("\n").split("\n"))
 
     go_methods: ClassVar[Mapping[str, Function]] = {

@@ -194,6 +194,13 @@ def test_files(template: str, printed: str) -> None:
     assert text(template, FILES) == printed
 
 
+def test_an_empty_file_has_no_last_character_for_lines() -> None:
+    """Go's panic, where a file that is not there has no lines."""
+    assert text('{{ .Files.Lines "nothing" }}') == "[]"
+    with pytest.raises(HelmError, match=r"error calling Lines: runtime error: index out of range \[-1\]"):
+        text('{{ .Files.Lines "empty" }}', {"empty": ""})
+
+
 SCHEMA = {
     "type": "object",
     "required": ["name"],
