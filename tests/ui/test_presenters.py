@@ -209,6 +209,17 @@ def test_the_tree_is_drawn_grouped_and_folded() -> None:
     assert [line.cells["object"].text for line in folded] == ["▸ Manifest default-istio-1", "Istio default"]
 
 
+def test_a_filter_keeps_what_leads_to_an_object() -> None:
+    rows = tree_rows(branches(tree(row("istio"), locate(WORLD, Memory()), b.NOW)), (), b.NOW)
+    assert [line.cells["object"].text.strip("│├└─▾ ") for line in arrange(rows, parse_filter("x2x"), None)] == [
+        "Manifest default-istio-1",
+        "Deployment × 2",
+        "istio-manager",
+        "ReplicaSet istio-manager-7d4b",
+        "Pod istio-manager-7d4b-x2x",
+    ]
+
+
 def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
     one = Happening(b.NOW, "keda", "condition Ready", "True", "False (Lost)", "Keda x/default", b.NOW - 60)
     (line,) = changes.change_rows([one], b.NOW)

@@ -208,7 +208,7 @@ async def test_versions_are_compared_with_the_one_that_was_chosen() -> None:
         assert "a downgrade" in text(app, "#changes")
 
 
-@pytest.mark.parametrize(("tab", "wanted", "left"), [("t", "Deployment", 3), ("x", "yellow", 0), ("e", "zzz", 0)])
+@pytest.mark.parametrize(("tab", "wanted", "left"), [("t", "Deployment", 4), ("x", "yellow", 0), ("e", "zzz", 0)])
 async def test_tables_in_tabs_are_filtered_and_escape_shows_all_again(tab: str, wanted: str, left: int) -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
@@ -231,6 +231,8 @@ async def test_what_is_copied_can_be_pasted() -> None:
         app = await ready(pilot)
         await pilot.press("j", "c")
         assert app.clipboard == "btp-operator"
+        await pilot.press("space", "space", "c", "ctrl+backslash", "k", "k")
+        assert app.clipboard == "btp-operator\ncloud-logging"
         await pilot.press("Y")
         assert app.clipboard.startswith("NAME\tSRC\t")
         await pilot.press("y")

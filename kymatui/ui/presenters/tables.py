@@ -27,11 +27,21 @@ class Sort:
 
 def arrange(rows: Iterable[Row], wanted: Filter, sort: Sort | None) -> list[Row]:
     """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in."""
-    chosen = [row for row in rows if wanted.accepts(_line(row), row.labels)] if wanted else list(rows)
+    chosen = _chosen(list(rows), wanted) if wanted else list(rows)
     if sort is not None:
         column = sort.column
         chosen.sort(key=lambda row: _order(row.cells.get(column, EMPTY)), reverse=sort.descending)
     return chosen
+
+
+def _chosen(rows: list[Row], wanted: Filter) -> list[Row]:
+    """What the filter accepts, and in a tree what leads there."""
+    keys = {row.key for row in rows if wanted.accepts(_line(row), row.labels)}
+    parents = {row.key: row.parent for row in rows if row.parent}
+    for key in list(keys) if parents else ():
+        while key := parents.get(key, ""):
+            keys.add(key)
+    return [row for row in rows if row.key in keys]
 
 
 def _line(row: Row) -> str:

@@ -71,17 +71,19 @@ def _children(node: Node, key: str) -> Iterator[Branch]:
 
 def tree_rows(roots: Iterable[Branch], folded: Collection[str], now: float) -> list[Row]:
     """The lines that are not folded away."""
-    return [_row(branch, lasts, branch.key in folded, now) for branch, lasts in _outline(tuple(roots), (), folded)]
+    lines = _outline(tuple(roots), (), "", folded)
+    return [_row(branch, lasts, above, branch.key in folded, now) for branch, lasts, above in lines]
 
 
 def _outline(
-    found: tuple[Branch, ...], above: tuple[bool, ...], folded: Collection[str]
-) -> Iterator[tuple[Branch, tuple[bool, ...]]]:
+    found: tuple[Branch, ...], lasts: tuple[bool, ...], above: str, folded: Collection[str]
+) -> Iterator[tuple[Branch, tuple[bool, ...], str]]:
+    """Each branch with, for every level, whether it is the last there, and with the key of the branch above."""
     for number, branch in enumerate(found):
-        lasts = (*above, number == len(found) - 1)
-        yield branch, lasts
+        here = (*lasts, number == len(found) - 1)
+        yield branch, here, above
         if branch.key not in folded:
-            yield from _outline(branch.children, lasts, folded)
+            yield from _outline(branch.children, here, branch.key, folded)
 
 
 def foldable(roots: Iterable[Branch]) -> Iterator[str]:
@@ -100,7 +102,7 @@ def references(roots: Iterable[Branch]) -> Iterator[tuple[str, ObjectRef]]:
         yield from references(branch.children)
 
 
-def _row(branch: Branch, lasts: tuple[bool, ...], folded: bool, now: float) -> Row:
+def _row(branch: Branch, lasts: tuple[bool, ...], above: str, folded: bool, now: float) -> Row:
     node = branch.node
     tone = TONES[branch.state]
     word = str(branch.state)
@@ -118,7 +120,7 @@ def _row(branch: Branch, lasts: tuple[bool, ...], folded: bool, now: float) -> R
         "age": Cell("" if created is None else span(now - created), "muted"),
         "role": Cell(str(node.role) if node is not None else "", "muted"),
     }
-    return Row(branch.key, cells)
+    return Row(branch.key, cells, parent=above)
 
 
 def _object_tone(node: Node | None) -> str:

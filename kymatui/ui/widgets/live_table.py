@@ -19,7 +19,7 @@ class LiveTable(RowTable):
     """`sort` None leaves the rows as they come and does not let them be ordered; `copied` is the column of `c`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy the line", show=False, id="table.copy"),
+        Binding("c", "copy", "Copy the line, or those that are marked", show=False, id="table.copy"),
         Binding("Y", "copy_table", "Copy the table", show=False, id="table.copy-table"),
         Binding("O", "sort_next", "Sort by the next column", show=False, id="table.sort-next"),
         Binding("R", "sort_turn", "Turn the sorting round", show=False, id="table.sort-turn"),
@@ -97,13 +97,14 @@ class LiveTable(RowTable):
             self.set_order(self._order.turned(self._order.column))
 
     def action_copy(self) -> None:
-        row = self.current
-        if row is None:
-            return
+        """The marked lines, or the one under the cursor."""
+        rows = [row for row in self.rows if row.key in self.marked] or [row for row in (self.current,) if row]
         columns = (self._copied,) if self._copied else tuple(column.id for column in self.columns)
-        text = "\t".join(row.cells.get(column, EMPTY).text for column in columns).strip()
-        self.app.copy_to_clipboard(text)
-        self.notify(f"copied {text}" if self._copied else "copied the line", markup=False, timeout=2)
+        lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
+        if lines:
+            self.app.copy_to_clipboard("\n".join(lines))
+            said = ", ".join(lines) if self._copied else f"{len(lines)} lines" if len(lines) > 1 else "the line"
+            self.notify(f"copied {said}", markup=False, timeout=2)
 
     def action_copy_table(self) -> None:
         """As TSV, which spreadsheets take."""

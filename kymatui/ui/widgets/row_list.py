@@ -20,12 +20,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: `cells` by column id; `dim` draws the whole line as something of the past; `labels` can be filtered."""
+    """One line: `cells` by column id; `dim` draws the whole line as something of the past; `labels` can be filtered.
+
+    `parent` is the key of the line above in a tree: it stays where a filter keeps this one.
+    """
 
     key: str
     cells: Mapping[str, Cell] = field(hash=False)
     dim: bool = False
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    parent: str = ""
 
 
 EMPTY = Cell("")
