@@ -31,7 +31,7 @@ class TemplateCache:
         self.size = size
         self.folder = CodeFolder(folder) if folder else None
         self._sets: OrderedDict[str, TemplateSet] = OrderedDict()
-        self._kept: dict[str, int] = {}
+        self._kept: dict[str, tuple[int, frozenset[str]]] = {}
         self._lock = threading.Lock()
 
     def get(self, files: Mapping[str, str | bytes]) -> TemplateSet:
@@ -41,12 +41,12 @@ class TemplateCache:
             if (found := self._sets.get(key)) is not None:
                 self._sets.move_to_end(key)
                 return found
-        entries = self._load(key)
+        entries, given = self._load(key)
         texts = {path: text if isinstance(text, str) else from_bytes(text) for path, text in files.items()}
-        made = TemplateSet.parse(texts, self.functions, entries)
+        made = TemplateSet.parse(texts, self.functions, entries, given)
         made.key = key
         with self._lock:
-            self._kept[key] = _compiled(entries or {})
+            self._kept[key] = _compiled(entries or {}), frozenset(given)
             self._sets[key] = made
             while len(self._sets) > self.size:
                 old, _ = self._sets.popitem(last=False)
@@ -59,13 +59,13 @@ class TemplateCache:
             return
         key = templates.key
         with self._lock:
-            kept = self._kept.get(key, 0)
-        entries = templates.entries()
+            kept, known = self._kept.get(key, (0, frozenset()))
+        entries, given = templates.entries(), templates.text_entries()
         compiled = _compiled(entries)
-        if compiled > kept:
-            self.folder.write(key, marshal.dumps(entries))
+        if compiled > kept or not known.issuperset(given):
+            self.folder.write(key, marshal.dumps((entries, given)))
             with self._lock:
-                self._kept[key] = compiled
+                self._kept[key] = compiled, frozenset(given)
 
     def digest(self, files: Mapping[str, str | bytes]) -> str:
         """What the code of these files depends on, as a file's name."""
@@ -80,12 +80,13 @@ class TemplateCache:
     def _compiler(self) -> bytes:
         return _digest_compiler(self.functions)
 
-    def _load(self, key: str) -> dict[str, list[Entry]] | None:
+    def _load(self, key: str) -> tuple[dict[str, list[Entry]] | None, dict[str, list[Entry]]]:
+        """What is kept of the files, None where nothing is, and of the texts that `tpl` was given."""
         content = self.folder.read(key) if self.folder else None
         if content is None:
-            return None
-        entries: dict[str, list[Entry]] = marshal.loads(content)  # noqa: S302 - CodeFolder knows who wrote it
-        return entries
+            return None, {}
+        entries, given = marshal.loads(content)  # noqa: S302 - CodeFolder knows who wrote it
+        return entries, given
 
 
 def _compiled(entries: Mapping[str, list[Entry]]) -> int:

@@ -40,6 +40,9 @@ THREAD_DEPTH: Final = 25
 MOST_TEXTS: Final = 4096
 """How many texts given to `tpl` a set remembers."""
 
+KEPT_TEXTS: Final = 256
+"""How many of them a cache keeps: those of most charts are the same in every rendering."""
+
 
 class State:
     """What one rendering has used so far; shared by all scopes of it."""
@@ -260,6 +263,7 @@ class TemplateSet:
         self.templates: dict[str, Template] = {}
         self.units: list[Unit] = []
         self._texts: dict[str, Unit] = {}
+        self._known: dict[str, list[Entry]] = {}
 
     @classmethod
     def parse(
@@ -267,9 +271,14 @@ class TemplateSet:
         files: Mapping[str, str],
         functions: Mapping[str, Function],
         entries: Mapping[str, list[Entry]] | None = None,
+        texts: Mapping[str, list[Entry]] | None = None,
     ) -> TemplateSet:
-        """Parses {path: text}; HelmError has Helm's text. `entries` of the same files save the parsing."""
+        """Parses {path: text}; HelmError has Helm's text.
+
+        `entries` of the same files save the parsing; `texts` are those of texts that `tpl` was given before.
+        """
         made = cls(functions)
+        made._known = dict(texts or {})
         made.order = sort_templates(files)
         for file in made.order:
             try:
@@ -284,7 +293,7 @@ class TemplateSet:
         """A text given to `tpl`, parsed once."""
         unit = self._texts.get(text)
         if unit is None:
-            unit = Unit(ROOT_NAME, text, self.functions, self.names)
+            unit = Unit(ROOT_NAME, text, self.functions, self.names, self._known.get(text))
             if len(self._texts) >= MOST_TEXTS:
                 self._texts.clear()
             self._texts[text] = unit
@@ -293,6 +302,11 @@ class TemplateSet:
     def entries(self) -> dict[str, list[Entry]]:
         """What a cache keeps: the compiled templates of every file."""
         return {unit.name: [template.entry for template in unit.templates] for unit in self.units}
+
+    def text_entries(self) -> dict[str, list[Entry]]:
+        """The same of the texts that `tpl` was given last."""
+        last = list(self._texts.items())[-KEPT_TEXTS:]
+        return {text: [template.entry for template in unit.templates] for text, unit in last}
 
     def start(self, environment: Environment) -> Rendering:
         """One rendering of a chart: its files share limits and counts."""

@@ -62,6 +62,27 @@ def test_what_compiles_later_is_kept_too(tmp_path: Path) -> None:
     assert path.stat().st_size > size
 
 
+def test_texts_given_to_tpl_are_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"c/t.txt": "{{ tpl .text . }}"}
+    text = '{{ define "own" }}<{{ .n }}>{{ end }}{{ include "own" . }}{{ if .bad }}{{ .bad.x }}{{ end }}'
+    root: dict[str, object] = {"text": text, "n": 1}
+    writer = TemplateCache({}, folder=tmp_path)
+    assert writer.get(files).execute("c/t.txt", root, Environment()) == "<1>"
+    writer.keep(writer.get(files))
+
+    def parsed(*_: object) -> None:
+        raise AssertionError("it was parsed again")
+
+    reader = TemplateCache({}, folder=tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("kymatui.helm.language.parsing.parse", parsed)
+        assert reader.get(files).execute("c/t.txt", {**root, "n": 2}, Environment()) == "<2>"
+    with pytest.raises(HelmError, match=r"<\.bad\.x>"):
+        reader.get(files).execute("c/t.txt", {**root, "bad": [1]}, Environment())
+    with pytest.raises(HelmError, match="unclosed left paren"):
+        reader.get(files).execute("c/t.txt", {"text": "{{ ( }}"}, Environment())
+
+
 @pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 500])
 def test_a_damaged_file_is_not_believed(tmp_path: Path, damage: bytes) -> None:
     cache = TemplateCache({}, folder=tmp_path)
@@ -72,7 +93,7 @@ def test_a_damaged_file_is_not_believed(tmp_path: Path, damage: bytes) -> None:
     assert run(TemplateCache({}, folder=tmp_path), {"l": {"x": 1}}) == "<1>1\n1"
 
 
-EVIL = marshal.dumps({path: [(path, False, None)] for path in FILES})
+EVIL = marshal.dumps(({path: [(path, False, None)] for path in FILES}, {}))
 
 
 def plant(folder: Path, key: str) -> Path:
