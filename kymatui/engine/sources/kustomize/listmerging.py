@@ -20,10 +20,11 @@ Merge = Callable[[Element | None, Element | None], Element | None]
 
 
 def merge_elements(old: list[Any], new: list[Any], keys: Values, merge: Merge) -> list[Any]:
-    """The list with the patch. Raises SourceError for elements of the patch that are no maps or have no key."""
-    for item in new:
+    """The list with the patch. Raises SourceError for elements that are no maps, and those of a patch without key."""
+    for item in (*new, *old):
         if not isinstance(item, dict):
-            raise SourceError("there is an element of a patch that is no map")
+            raise SourceError(f"there is an element that is no map with {keys[0]}: {item!r:.60}")
+    for item in new:
         if item.get(keys[0]) is None:
             raise SourceError(f"there is an element of a patch without {keys[0]}")
     return _Merging(old, new, keys, merge).run()
@@ -48,8 +49,8 @@ class _Merging:
 
     def _all_values(self) -> list[Values]:
         """The values of the keys of all elements, those of the patch first, each once."""
-        maps = [item for item in (*self._new, *self._old) if isinstance(item, dict)]
-        found = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in maps))
+        items = (*self._new, *self._old)
+        found = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in items))
         return _filled(found) if len(self._keys) > 1 else found
 
     def _add(self, keys: Values, wanted: Values) -> None:
@@ -119,9 +120,7 @@ def _used(values: list[Values], one: Values, keys: Values) -> tuple[Values, Valu
 
 def _find(items: list[Any], wanted: list[tuple[str, str]]) -> int | None:
     for at, item in enumerate(items):
-        if isinstance(item, dict) and all(
-            item.get(key) is not None and _text(item[key]) == value for key, value in wanted
-        ):
+        if all(item.get(key) is not None and _text(item[key]) == value for key, value in wanted):
             return at
     return None
 

@@ -182,7 +182,7 @@ def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
         keys = _keys(at, types)
         if keys:
             return _by_keys(old, [], at, types, keys)
-        return old if keys is None else list(dict.fromkeys(old))
+        return old if keys is None else _set(old, at)
     return old
 
 
@@ -200,7 +200,15 @@ def _list(old: list[Any] | None, new: list[Any], at: tuple[str, ...], types: Typ
     before: list[Any] = [] if old is None or directive == "replace" else old
     if old is None and len(keys) > 1:
         before = copy.deepcopy(new)  # as kustomize does; it decides over the order
-    return _by_keys(before, new, at, types, keys) if keys else list(dict.fromkeys([*new, *before]))
+    return _by_keys(before, new, at, types, keys) if keys else _set([*new, *before], at)
+
+
+def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
+    """Each text once, without nulls."""
+    for item in items:
+        if isinstance(item, (dict, list)):
+            raise SourceError(f"{'.'.join(at)}: there is an element that is no text: {item!r:.60}")
+    return [item for item in dict.fromkeys(items) if item is not None]
 
 
 def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Types, keys: tuple[str, ...]) -> list[Any]:

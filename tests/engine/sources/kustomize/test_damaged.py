@@ -1,0 +1,90 @@
+"""Whatever stands in a kustomization, it is built, or refused with words: never an error that nobody expects."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kymatui.engine.sources.kustomize import building
+from kymatui.errors import KymatuiError
+from kymatui.helm.yaml import documents
+from tests.engine.sources.kustomize.test_recorded import cases, contents
+
+ODD: list[Any] = [None, True, 0, -1, 1.5, "", "x", "../..", "$patch", [], {}, [None], [[]], [{}], {"a": None}, 10**30]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a value: what holds it, and its key or number there."""
+    held = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in list(held):
+        yield value, key
+        yield from places(below)
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    found = copy.deepcopy(list(documents(data)))
+    for _ in range(chance.choice([1, 1, 2])):
+        holder, key = chance.choice(list(places(found)) or [([None], 0)])
+        if chance.random() < 0.2:
+            del holder[key]
+        else:
+            holder[key] = copy.deepcopy(chance.choice(ODD))
+    return "\n---\n".join(json.dumps(one) for one in found).encode()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_kustomizations_are_built_or_refused(seed: int) -> None:
+    refused = made = 0
+    for case in cases():
+        chance = random.Random(f"{case['name']} {seed}")
+        files = contents(case)
+        name = chance.choice([one for one in sorted(files) if one.endswith(".yaml")])
+        try:
+            files[name] = damaged(files[name], chance)
+            building.from_files(files, "archive", name="m", folder="top")
+            made += 1
+        except KymatuiError:
+            refused += 1
+    assert made > 20
+    assert refused > 20
+
+
+@pytest.mark.parametrize(
+    ("base", "patch", "words"),
+    [
+        (
+            "ports: [{port: 80}, null]",
+            "ports: [{port: 81}]",
+            "spec.ports: there is an element that is no map with port",
+        ),
+        ("ports: [{port: 80}, 1]", "type: X", "spec.ports: there is an element that is no map with port: 1"),
+        ("ports: [{port: 80}]", "ports: [x]", "spec.ports: there is an element that is no map with port: 'x'"),
+        ("ports: [{port: 80}]", "ports: [{name: x}]", "spec.ports: there is an element of a patch without port"),
+    ],
+)
+def test_lists_with_elements_that_do_not_belong_there_are_refused(base: str, patch: str, words: str) -> None:
+    head = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {%s}\n"
+    files = {
+        "kustomization.yaml": b"resources: [a.yaml]\npatches: [{path: p.yaml}]\n",
+        "a.yaml": (head % base).encode(),
+        "p.yaml": (head % patch).encode(),
+    }
+    with pytest.raises(KymatuiError) as caught:
+        building.from_files(files, "archive", name="m")
+    assert words in str(caught.value)
+
+
+def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:
+    head = "apiVersion: v1\nkind: Service\nmetadata: {name: s, finalizers: %s}\n"
+    files = {
+        "kustomization.yaml": b"resources: [a.yaml]\npatches: [{path: p.yaml}]\n",
+        "a.yaml": (head % "[a, null, b]").encode(),
+        "p.yaml": (head % "[c, null, a]").encode(),
+    }
+    (found,) = building.from_files(files, "archive", name="m").objects
+    assert found["metadata"]["finalizers"] == ["c", "a", "b"]
