@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from copy import copy
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kymatui.errors import HelmError
 from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
-from kymatui.helm.structs import anything, boolean, decode_yaml, mismatch, sequence, string_map, struct, text
+from kymatui.helm.structs import DECODING, anything, boolean, decode_yaml, sequence, string_map, struct, text
+from kymatui.helm.yaml import YamlError
 
 V1: Final = "v1"
 _ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")
@@ -105,6 +108,7 @@ class Lock(NamedTuple):
     dependencies: tuple[Dependency, ...]
 
 
+_MOMENT: Final = deferred(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _NO_MAINTAINER: Final = Maintainer("\0")
 _NO_DEPENDENCY: Final = Dependency("\0")
 _MAINTAINER = struct("v2.Maintainer", {"name": text, "email": text, "url": text}, lambda found: Maintainer(**found))
@@ -156,10 +160,23 @@ NESTED_FIELDS: Final = {
 """The fields of its entries."""
 
 
-def _generated(value: Any, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise mismatch(value, "time.Time", where)
+def _generated(value: Any, _field: str) -> str:
+    """A time.Time: RFC 3339, told about as it stands in JSON."""
+    if not isinstance(value, str):
+        raise YamlError(f"{DECODING}Time.UnmarshalJSON: input is not a JSON string")
+    try:
+        if _MOMENT.fullmatch(value) and datetime.fromisoformat(value):
+            return value
+    except ValueError:
+        pass
+    from kymatui.helm.functions.calendar import UTC_LOCATION
+    from kymatui.helm.functions.timereading import parse_time
+
+    try:
+        parse_time("2006-01-02T15:04:05Z07:00", json.dumps(value, ensure_ascii=False)[1:-1], UTC_LOCATION)
+    except ValueError as error:
+        raise YamlError(f"{DECODING}{error}") from error
+    return value
 
 
 _LOCK = struct("v2.Lock", {"generated": _generated, "digest": text, "dependencies": _DEPENDENCIES}, dict)

@@ -15,6 +15,7 @@ from kymatui.helm.yaml import YamlError, load_exactly
 Decoder = Callable[[Any, str], Any]
 """Takes a value that is not None, and the name of the field for errors ("Metadata.name" or "" at the root)."""
 
+DECODING: Final = "error unmarshaling JSON: while decoding JSON: "
 _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (bool, "bool"),
     (str, "string"),
@@ -34,9 +35,7 @@ def decode_yaml(text: str | bytes, decoder: Decoder) -> Any:
 def mismatch(value: Any, go_type: str, field: str) -> YamlError:
     kind = next((name for cls, name in _KINDS if isinstance(value, cls)), "value")
     where = f"Go struct field {field}" if field else "Go value"
-    return YamlError(
-        f"error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into {where} of type {go_type}"
-    )
+    return YamlError(f"{DECODING}json: cannot unmarshal {kind} into {where} of type {go_type}")
 
 
 def text(value: Any, field: str) -> str:

@@ -19,6 +19,28 @@ def test_texts_of_chart_yaml_may_be_numbers() -> None:
     assert (chart.metadata.app_version, chart.metadata.kube_version, chart.metadata.icon) == ("1.1", "1", "true")
 
 
+@pytest.mark.parametrize(
+    ("generated", "problem"),
+    [
+        ("2020-01-01T00:00:00.123456789+02:00", ""),
+        ("null", ""),
+        ("x", 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'),
+        ("2020-01-01", 'parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
+        ("2020-01-01T24:00:00Z", 'parsing time "2020-01-01T24:00:00Z": hour out of range'),
+        ("5", "Time.UnmarshalJSON: input is not a JSON string"),
+    ],
+)
+def test_a_lock_says_when_it_was_generated(generated: str, problem: str) -> None:
+    files = {"Chart.yaml": WEB, "Chart.lock": f"generated: {generated}\ndigest: x\n"}
+    if not problem:
+        assert Chart.from_files(files).name == "web"
+        return
+    with pytest.raises(HelmError) as caught:
+        Chart.from_files(files)
+    prefix = "cannot load Chart.lock: error unmarshaling JSON: while decoding JSON: "
+    assert str(caught.value) == prefix + problem
+
+
 def test_field_names_match_without_regard_to_case() -> None:
     assert Chart.from_files({"Chart.yaml": "APIVERSION: v2\nName: a\nVERSION: 1.0.0\n"}).name == "a"
 
@@ -58,7 +80,8 @@ def test_old_charts_have_their_requirements_in_a_file_of_their_own() -> None:
         {
             "Chart.yaml": "name: old\nversion: 1.0.0\n",
             "requirements.yaml": "dependencies: [{name: db, version: 1.x}]",
-            "requirements.lock": "digest: sha256:x\ndependencies: [{name: db, version: 1.2.3}]\ngenerated: '2020'",
+            "requirements.lock": "digest: sha256:x\ndependencies: [{name: db, version: 1.2.3}]\n"
+            "generated: '2020-01-01T00:00:00Z'",
         }
     )
     assert chart.metadata.api_version == "v1"
