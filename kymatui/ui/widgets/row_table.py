@@ -13,7 +13,7 @@ from typing import ClassVar
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Region, Size, Spacing
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -171,8 +171,18 @@ class RowTable(ScrollView, can_focus=True):
     # drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        """Hands the strips out as they are kept: what Textual works out for a strip, it keeps with the strip.
+
+        Its own way makes new ones of every line of every paint; it is left to what has borders, padding or opacity.
+        """
         self._base = self.rich_style  # which is worked out anew every time it is asked for: once a paint is enough
-        return super().render_lines(crop)
+        if self.styles.gutter != Spacing() or self.opacity < 1 or self.styles.text_opacity < 1:
+            return super().render_lines(crop)
+        width, background, filters = self.region.width, self.background_colors[1], self.get_line_filters()
+        strips = [self.render_line(y).adjust_cell_length(width, self._base) for y in crop.line_range]
+        for line_filter in filters:
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return strips if crop.column_span == (0, width) else [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
