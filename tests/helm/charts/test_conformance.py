@@ -22,7 +22,7 @@ def cases(shared: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def flags(args: list[str]) -> tuple[dict[str, list[str]], bool]:
+def flags(args: list[str]) -> tuple[dict[str, Any], bool]:
     """The keywords of merge_values, and whether it is an upgrade."""
     waiting, sets, upgrade = list(args), {name: list[str]() for name in FLAGS.values()}, False
     while waiting:

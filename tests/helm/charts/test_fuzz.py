@@ -48,7 +48,7 @@ def check_yaml(text: str) -> None:
     assert load_yaml(dump_yaml(value)) == value
 
 
-def check_set(lines: dict[str, list[str]]) -> None:
+def check_set(lines: dict[str, Any]) -> None:
     with contextlib.suppress(HelmError):
         merge_values(**lines)
 

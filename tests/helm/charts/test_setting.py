@@ -112,5 +112,6 @@ def test_a_values_file_that_is_none(tmp_path: Path, text: str, words: str) -> No
 @given(st.lists(st.text('ab=.,[]{}\\01 "', max_size=12), max_size=3))
 def test_any_line_is_taken_or_refused(lines: list[str]) -> None:
     for kind in ("set", "set_string", "set_json", "set_literal"):
+        flags: dict[str, Any] = {kind: lines}
         with contextlib.suppress(HelmError):
-            assert isinstance(merge_values(**{kind: lines}), dict)
+            assert isinstance(merge_values(**flags), dict)
