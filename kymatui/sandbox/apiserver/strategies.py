@@ -20,6 +20,7 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _SPEC = ("spec",)
 COUNTED: Mapping[str, tuple[str, ...]] = {
     "pods": _SPEC,
+    "podtemplates": ("template",),
     "replicationcontrollers": _SPEC,
     "deployments.apps": ("spec", "metadata.annotations"),
     "replicasets.apps": _SPEC,

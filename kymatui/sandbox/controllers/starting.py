@@ -29,7 +29,7 @@ from kymatui.sandbox.controllers.replicasets import ReplicaSets
 from kymatui.sandbox.controllers.roles import AggregatedRoles
 from kymatui.sandbox.controllers.services import Services
 from kymatui.sandbox.controllers.statefulsets import StatefulSets
-from kymatui.sandbox.controllers.volumes import VolumeClaims
+from kymatui.sandbox.controllers.volumes import VolumeClaims, Volumes
 from kymatui.sandbox.storage import Store
 
 
@@ -83,6 +83,7 @@ class Controllers:
         yield NamespaceContents(context, self._root_ca)
         yield NamespaceDeletion(context)
         yield VolumeClaims(context)
+        yield Volumes(context)
         yield Kubelet(context)
         yield ReplicaSets(context)
         yield Deployments(context)

@@ -1,4 +1,7 @@
-"""PersistentVolumeClaims: bound to a volume of the default storage class as soon as they are asked for."""
+"""PersistentVolumeClaims: bound to a volume of the default storage class as soon as they are asked for.
+
+Volumes that nobody claims are said to be available.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,27 @@ CLAIMS, VOLUMES, CLASSES = "persistentvolumeclaims", "persistentvolumes", "stora
 PROTECTION = "kubernetes.io/pvc-protection"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 PROVISIONER = "disk.sandbox.local"
+
+
+class Volumes:
+    """Keys are those of volumes."""
+
+    name = "volumes"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def watch(self, queue: Queue) -> None:
+        queue.follow(VOLUMES)
+
+    def reconcile(self, key: Key) -> float | None:
+        volume = self._context.observer.get(VOLUMES, key)
+        if volume is None or is_terminating(volume) or volume["spec"].get("claimRef"):
+            return None
+        if (volume.get("status") or {}).get("phase") in (None, "", "Pending"):
+            status = {"phase": "Available", "lastPhaseTransitionTime": self._context.stamp}
+            self._context.write_status(VOLUMES, volume, status)
+        return None
 
 
 class VolumeClaims:

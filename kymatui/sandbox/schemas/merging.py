@@ -6,7 +6,7 @@ from kymatui.sandbox.schemas.fieldfacts import named
 
 LIST_MAPS = named(
     """
-    name: Container.env ContainerStatus.allocatedResourcesStatus EphemeralContainer.env
+    name: CSINodeSpec.drivers Container.env ContainerStatus.allocatedResourcesStatus EphemeralContainer.env
         MutatingWebhook.matchConditions MutatingWebhookConfiguration.webhooks PodSpec.containers
         PodSpec.ephemeralContainers PodSpec.imagePullSecrets PodSpec.initContainers PodSpec.resourceClaims
         PodSpec.schedulingGates PodSpec.volumes PodStatus.resourceClaimStatuses ServiceAccount.secrets
@@ -42,6 +42,7 @@ SETS = named(
     replace: CSIDriverSpec.volumeLifecycleModes ContainerRestartRuleOnExitCodes.values Endpoint.addresses
         NodeAllocatableResourceClaimStatus.containers PodFailurePolicyOnExitCodesRequirement.values
         UncountedTerminatedPods.failed UncountedTerminatedPods.succeeded
+        ValidatingAdmissionPolicyBindingSpec.validationActions
     merge: NodeSpec.podCIDRs ObjectMeta.finalizers
     """
 )
@@ -87,7 +88,13 @@ ATOMIC_TYPES = frozenset(
 """Structs that one manager owns as a whole."""
 
 ATOMIC_FIELDS = frozenset(
-    ("PodSpec.nodeSelector", "ReplicationControllerSpec.selector", "Scheduling.nodeSelector", "ServiceSpec.selector")
+    (
+        "ControllerRevision.data",
+        "PodSpec.nodeSelector",
+        "ReplicationControllerSpec.selector",
+        "Scheduling.nodeSelector",
+        "ServiceSpec.selector",
+    )
 )
 """Maps that one manager owns as a whole."""
 

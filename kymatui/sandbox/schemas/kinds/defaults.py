@@ -65,8 +65,7 @@ def _limit_range(obj: Object) -> None:
         if limit.get("type") != "Container":
             continue
         usual: Object = {**(limit.get("max") or {}), **(limit.get("default") or {})}
-        asked: Object = {**(limit.get("min") or {}), **usual, **(limit.get("min") or {})}
-        asked |= {**(limit.get("default") or {}), **(limit.get("defaultRequest") or {})}
+        asked: Object = {**(limit.get("min") or {}), **usual, **(limit.get("defaultRequest") or {})}
         if usual:
             limit["default"] = usual
         if asked:
@@ -92,9 +91,26 @@ def _volume(obj: Object) -> None:
 
 
 def _node(obj: Object) -> None:
+    spec: Object = obj["spec"]
+    if spec.get("podCIDR"):
+        _fill(spec, podCIDRs=[spec["podCIDR"]])
     status: Object = obj["status"]
     if status.get("allocatable") is None and status.get("capacity"):
         status["allocatable"] = dict(status["capacity"])
+
+
+def _replication_controller(obj: Object) -> None:
+    spec: Object = obj["spec"]
+    _fill(spec, replicas=1)
+    template: Object | None = spec.get("template")
+    if template is None:
+        return
+    default_template(template)
+    labels: Object = (template.get("metadata") or {}).get("labels") or {}
+    if labels and not spec.get("selector"):
+        spec["selector"] = dict(labels)
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
 
 
 # -- apps and batch
@@ -238,6 +254,23 @@ def _webhooks(obj: Object) -> None:
             _fill(rule, scope="*")
 
 
+def _policy(obj: Object) -> None:
+    _fill(obj["spec"], failurePolicy="Fail")
+    _match_resources(obj["spec"].get("matchConstraints"))
+
+
+def _policy_binding(obj: Object) -> None:
+    _match_resources(obj["spec"].get("matchResources"))
+
+
+def _match_resources(match: Object | None) -> None:
+    if match is None:
+        return
+    _fill(match, matchPolicy="Equivalent", namespaceSelector={}, objectSelector={})
+    for rule in [*(match.get("resourceRules") or ()), *(match.get("excludeResourceRules") or ())]:
+        _fill(rule, scope="*")
+
+
 def _service_port(config: Any) -> None:
     service = (config or {}).get("service")
     if service is not None:
@@ -279,6 +312,7 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("", "PersistentVolumeClaim"): _claim,
     ("", "PersistentVolume"): _volume,
     ("", "PodTemplate"): lambda obj: default_template(obj["template"]),
+    ("", "ReplicationController"): _replication_controller,
     ("apps", "Deployment"): _deployment,
     ("apps", "ReplicaSet"): _replica_set,
     ("apps", "StatefulSet"): _stateful_set,
@@ -294,6 +328,10 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("storage.k8s.io", "CSIDriver"): _csi_driver,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _webhooks,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _webhooks,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): _policy,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): _policy_binding,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _policy,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): _policy_binding,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
     ("apiregistration.k8s.io", "APIService"): _api_service,
     ("discovery.k8s.io", "EndpointSlice"): _endpoint_slice,

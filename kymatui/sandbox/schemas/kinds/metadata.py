@@ -183,7 +183,7 @@ def immutable(new: Any, old: Any, field: str) -> Errors:
 def not_negative(target: Object, *names: str, at: str) -> Errors:
     """Numbers that must not be below zero."""
     return [
-        wrong(f"{at}.{name}", target[name], "must be greater than or equal to 0")
+        wrong(f"{at}.{name}".lstrip("."), target[name], "must be greater than or equal to 0")
         for name in names
         if (target.get(name) or 0) < 0
     ]
@@ -192,4 +192,6 @@ def not_negative(target: Object, *names: str, at: str) -> Errors:
 def one_of(target: Object, name: str, choices: tuple[str, ...], at: str) -> Errors:
     """A field with given values, where it is set."""
     value = target.get(name)
-    return [unsupported(f"{at}.{name}", value, choices)] if value is not None and value not in choices else []
+    if value is None or value in choices:
+        return []
+    return [unsupported(f"{at}.{name}".lstrip("."), value, choices)]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kymatui.sandbox.schemas.fielderrors import FieldError
-from kymatui.sandbox.schemas.kinds import accessrules, clusterrules, configrules, definitionrules, workloadrules
+from kymatui.sandbox.schemas.kinds import (
+    accessrules,
+    clusterrules,
+    configrules,
+    definitionrules,
+    noderules,
+    policyrules,
+    quotarules,
+    storagerules,
+    templaterules,
+    workloadrules,
+)
 from kymatui.sandbox.schemas.kinds.metadata import (
     NameRule,
     validate_metadata,
@@ -45,6 +56,13 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("", "PersistentVolumeClaim"): clusterrules.validate_claim,
     ("", "Event"): clusterrules.validate_event,
     ("", "Endpoints"): clusterrules.validate_endpoints,
+    ("", "Node"): noderules.validate_node,
+    ("", "PersistentVolume"): storagerules.validate_volume,
+    ("", "ResourceQuota"): quotarules.validate_quota,
+    ("", "LimitRange"): quotarules.validate_range,
+    ("", "PodTemplate"): templaterules.validate_pod_template,
+    ("", "ReplicationController"): templaterules.validate_replication_controller,
+    ("apps", "ControllerRevision"): templaterules.validate_revision,
     ("apps", "Deployment"): workloadrules.validate_deployment,
     ("apps", "ReplicaSet"): workloadrules.validate_replica_set,
     ("apps", "StatefulSet"): workloadrules.validate_stateful_set,
@@ -63,6 +81,14 @@ _CREATE: dict[Kind, Callable[[Object], Errors]] = {
     ("apiregistration.k8s.io", "APIService"): clusterrules.validate_api_service,
     ("scheduling.k8s.io", "PriorityClass"): clusterrules.validate_priority_class,
     ("storage.k8s.io", "StorageClass"): clusterrules.validate_storage_class,
+    ("storage.k8s.io", "CSIDriver"): storagerules.validate_driver,
+    ("storage.k8s.io", "CSINode"): storagerules.validate_node_drivers,
+    ("storage.k8s.io", "VolumeAttachment"): storagerules.validate_attachment,
+    ("networking.k8s.io", "IngressClass"): noderules.validate_ingress_class,
+    ("discovery.k8s.io", "EndpointSlice"): noderules.validate_slice,
+    ("node.k8s.io", "RuntimeClass"): noderules.validate_runtime,
+    (_HOOKS, "ValidatingAdmissionPolicy"): policyrules.validate_policy,
+    (_HOOKS, "ValidatingAdmissionPolicyBinding"): policyrules.validate_policy_binding,
     (_HOOKS, "ValidatingWebhookConfiguration"): clusterrules.validate_webhooks,
     (_HOOKS, "MutatingWebhookConfiguration"): clusterrules.validate_webhooks,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): definitionrules.validate_definition,
@@ -73,6 +99,14 @@ _UPDATE: dict[Kind, Callable[[Object, Object], Errors]] = {
     ("", "Service"): configrules.validate_service_update,
     ("", "Pod"): validate_pod_update,
     ("", "PersistentVolumeClaim"): clusterrules.validate_claim_update,
+    ("", "PersistentVolume"): storagerules.validate_volume_update,
+    ("", "ResourceQuota"): quotarules.validate_quota_update,
+    ("apps", "ControllerRevision"): templaterules.validate_revision_update,
+    ("storage.k8s.io", "CSIDriver"): storagerules.validate_driver_update,
+    ("storage.k8s.io", "VolumeAttachment"): storagerules.validate_attachment_update,
+    ("networking.k8s.io", "IngressClass"): noderules.validate_ingress_class_update,
+    ("discovery.k8s.io", "EndpointSlice"): noderules.validate_slice_update,
+    ("node.k8s.io", "RuntimeClass"): noderules.validate_runtime_update,
     ("apps", "Deployment"): workloadrules.validate_selector_update,
     ("apps", "ReplicaSet"): workloadrules.validate_selector_update,
     ("apps", "DaemonSet"): workloadrules.validate_selector_update,
@@ -93,6 +127,7 @@ _ONLY_UPDATE_RULES = frozenset(
         ("", "Pod"),
         ("batch", "Job"),
         ("", "Event"),
+        ("discovery.k8s.io", "EndpointSlice"),
     }
 )
 
