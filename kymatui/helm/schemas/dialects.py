@@ -64,8 +64,6 @@ def metaschema_of(cls: Any) -> Any:
 
 def class_for(document: Any) -> Any:
     """The validators for the draft that a schema says it is of. ValueError where it cannot be known."""
-    if not isinstance(document, (dict, bool)):
-        raise ValueError("values.schema.json: a schema is an object or a boolean")
     return _extended(_draft(document))
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from jsonschema import FormatChecker
 from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
 
+from kymatui.helm.functions.jsonreading import JsonSyntaxError, decode_json
+from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.schemas.dialects import class_for, matches, metaschema_of
 from kymatui.helm.schemas.formats import FORMATS
 from kymatui.helm.schemas.gathering import describe
@@ -40,14 +42,33 @@ def _one_line(error: Exception) -> str:
 def _validator(schema: bytes) -> Any:
     """A validator for a schema; ValueError where it is none."""
     try:
-        document = json.loads(schema)
+        document = json.loads(schema, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"values.schema.json: {error}") from error
+        raise ValueError(_json_problem(schema) or f"values.schema.json: {error}") from error
     cls = class_for(document)
     registry = _registry()
     _check_schema(cls, document, registry)
     check_references(document, lambda uri: uri in registry, _check_patterns)
     return cls(_undeclared(document), registry=registry, format_checker=_format_checker(cls))
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _json_problem(schema: bytes) -> str:
+    """What Go's decoder of streams says of a text that is no JSON."""
+    if not schema.strip():
+        return "EOF"
+    try:
+        decode_json(from_bytes(schema))
+    except JsonSyntaxError as error:
+        words = str(error)
+        if words.endswith("after top-level value"):
+            return "invalid character after top-level value"
+        ended = words == "unexpected end of JSON input" or words.startswith("invalid character ' ' in literal")
+        return "unexpected EOF" if ended else words
+    return ""
 
 
 def _check_schema(cls: Any, document: Any, registry: Any) -> None:

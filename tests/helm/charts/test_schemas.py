@@ -79,6 +79,22 @@ def test_what_is_no_schema_is_said_and_nothing_is_fetched(schema: str) -> None:
     assert said(schema, {}) != ""
 
 
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ("{", "unexpected EOF"),
+        ("", "EOF"),
+        ("{}x", "invalid character after top-level value"),
+        ("{'a': 1}", "invalid character '\\'' looking for beginning of object key string"),
+        ('{"x": NaN}', "invalid character 'N' looking for beginning of value"),
+        ("[]", "- at '': got array, want boolean or object"),
+        ("null", "- at '': got null, want boolean or object"),
+    ],
+)
+def test_what_is_no_json_or_no_schema_is_told_in_gos_words(schema: str, problem: str) -> None:
+    assert said(schema, {}).split("\n")[-1] == problem
+
+
 def test_a_schema_that_goes_round_in_a_circle_ends() -> None:
     assert said({"$ref": "#"}, {}) != ""
     assert said({"anyOf": [{"$ref": "#"}], "properties": {"a": {"$ref": "#"}}}, {"a": {}}) != ""
