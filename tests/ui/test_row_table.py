@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.app import App, ComposeResult
+from textual.strip import Strip
 
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -125,3 +126,45 @@ async def test_a_click_moves_the_cursor_and_a_double_click_opens() -> None:
         assert app.table.cursor_key == "c"
         await pilot.click(RowTable, offset=(3, 3), times=2)
         assert app.chosen == ["c"]
+
+
+def drawn(app: TableApp) -> list[Strip]:
+    return app.table.render_lines(app.table.size.region)
+
+
+async def test_what_is_drawn_is_kept_until_it_changes() -> None:
+    """Lines that say the same are the same strips, also where the list was handed over anew."""
+    app = TableApp(rows("a", "b", "c"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        before = drawn(app)
+        app.table.set_rows(rows("a", "b", "c"))
+        again = drawn(app)
+        assert [one is other for one, other in zip(before[1:4], again[1:4], strict=True)] == [True, True, True]
+        app.table.set_rows([*rows("a"), *rows("b", state="Error"), *rows("c")])
+        changed = drawn(app)
+        assert [one is other for one, other in zip(again[1:4], changed[1:4], strict=True)] == [True, False, True]
+        assert "Error" in changed[2].text
+
+
+async def test_another_theme_draws_every_line_anew() -> None:
+    app = TableApp(rows("a", "b"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        before = drawn(app)
+        app.theme = "textual-light"
+        await pilot.pause()
+        after = drawn(app)
+        assert [one.text for one in before] == [one.text for one in after]
+        assert all(list(one) != list(other) for one, other in zip(before, after, strict=True))
+
+
+async def test_a_table_with_padding_is_drawn_as_wide_as_it_is() -> None:
+    app = TableApp(rows("a", "b"))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.table.styles.padding = (1, 2)
+        await pilot.pause()
+        strips = drawn(app)
+        assert {strip.cell_length for strip in strips} == {app.table.size.width}
+        assert strips[0].text.strip() == ""
+        assert "NAME" in strips[1].text
