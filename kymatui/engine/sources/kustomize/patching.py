@@ -54,7 +54,9 @@ def apply_patches(resources: Resources, patches: Iterable[Fields], place: Place)
                 raise SourceError(f"{where} is a JSON patch, and has no target")
             _patch_json(resources, target, operations, where)
         else:
-            _patch_merge(resources, target, _read(data, where), where, allowed)
+            found = list(each_object(data, where, old_words=False))
+            if found:  # files in which everything is a comment are in use, and do nothing
+                _patch_merge(resources, target, found, where, allowed)
 
 
 def _text(fields: Fields, place: Place) -> tuple[bytes, str]:

@@ -88,3 +88,15 @@ def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:
     }
     (found,) = building.from_files(files, "archive", name="m").objects
     assert found["metadata"]["finalizers"] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("patch", ["", "# nothing\n", "---\n", "{}", "null", "---\n# nothing\n---\n# nothing\n"])
+def test_patches_of_comments_do_nothing_except_where_their_field_is_of_the_old_ones(patch: str) -> None:
+    files = {"a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "p.yaml": patch.encode()}
+    for field in ("[{path: p.yaml}]", "[{path: p.yaml, target: {kind: ConfigMap}}]"):
+        text = f"resources: [a.yaml]\npatches: {field}\n"
+        bundle = building.from_files({**files, "kustomization.yaml": text.encode()}, "archive", name="m")
+        assert [one["metadata"] for one in bundle.objects] == [{"name": "a"}]
+    old = b"resources: [a.yaml]\npatchesStrategicMerge: [p.yaml]\n"
+    with pytest.raises(KymatuiError, match="holds no patch"):
+        building.from_files({**files, "kustomization.yaml": old}, "archive", name="m")
