@@ -349,6 +349,7 @@ def test_modules_that_come_and_go_are_followed_and_dropped(cluster: Embedded) ->
 
 # objects that make no sense
 
+LABELLED = named("odd", labels={f"{GROUP}/kyma-name": "default", f"{GROUP}/module-name": "alpha"})
 MALFORMED: dict[str, dict[str, Any]] = {
     "a template without a spec": {"kind": "ModuleTemplate", "spec": None},
     "a template whose spec is a text": {"kind": "ModuleTemplate", "spec": "none"},
@@ -358,10 +359,19 @@ MALFORMED: dict[str, dict[str, Any]] = {
         "spec": {"moduleName": "odd", "version": "1.0.0", "customStateCheck": 7, "manager": "x"},
     },
     "a release meta whose channels are an object": {"kind": "ModuleReleaseMeta", "spec": {"channels": {"a": "b"}}},
-    "a manifest without anything": {"kind": "Manifest"},
-    "a manifest whose status is a list": {"kind": "Manifest", "spec": {}, "status": []},
+    "a manifest without a spec": {"kind": "Manifest", "metadata": LABELLED, "spec": "none"},
+    "a manifest whose status is a list": {"kind": "Manifest", "metadata": LABELLED, "spec": {}, "status": []},
+    "a manifest whose version is a number": {"kind": "Manifest", "metadata": LABELLED, "spec": {"version": 1.5}},
+    "a release meta that names no module": {"kind": "ModuleReleaseMeta", "spec": {"moduleName": [], "channels": 4}},
+    "a Kyma whose spec is a list": {"kind": "Kyma", "spec": []},
     "a second Kyma whose modules are a text": {"kind": "Kyma", "spec": {"modules": "many"}, "status": {"modules": 3}},
 }
+
+
+def is_read(odd: dict[str, Any]) -> bool:
+    """Whether anything is made of it: a template without a spec is an old one that says nothing, a second Kyma is only
+    counted."""
+    return not (odd["kind"] == "Kyma" and isinstance(odd["spec"], dict)) and odd.get("spec") is not None
 
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
@@ -374,6 +384,8 @@ def test_an_object_that_makes_no_sense_takes_nothing_else_down(loose: Embedded, 
         eventually(lambda: "odd" in names_seen(session), "it arrives")
         found = row(session, "alpha")
         assert (found.desired, found.state) == ("1.0.0", "Ready")
+        told = [problem for problem in shown(session).problems if "odd" in f"{problem.object} {problem.message}"]
+        assert any("malformed" in one.message or "breaks its schema" in one.message for one in told) or not is_read(odd)
         assert {item.state for item in session.feeds.values()} <= {FeedState.LIVE, FeedState.ABSENT}
 
 
