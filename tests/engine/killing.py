@@ -1,6 +1,6 @@
 """A process that is killed at its N-th request, before it leaves or after its answer came; and what a cluster holds.
 
-    python -m tests.engine.killing KUBECONFIG chart install 1 5 9    # at these requests; "every:7" for every seventh
+    python -m tests.engine.killing KUBECONFIG chart install 1 5 50%    # at these requests; "every:7" for every seventh
 
 prints one line of JSON for each death: whether the run after it ended well, and what is not as in an undisturbed
 cluster. Every attempt is a fork of that process, which has no threads of its own.
@@ -236,6 +236,8 @@ def chosen(words: list[str], requests: int) -> Iterator[int]:
     for word in words:
         if word.startswith("every:"):
             yield from range(1, requests + 1, int(word.removeprefix("every:")))
+        elif word.endswith("%"):
+            yield max(1, requests * int(word.removesuffix("%")) // 100)
         elif int(word) <= requests:
             yield int(word)
 

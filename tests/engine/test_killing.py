@@ -17,24 +17,25 @@ from kymatui.sandbox.process import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = [
-    ("manifest", "install", [45, 60, 74, 86]),
-    ("manifest", "upgrade", [66, 90]),
-    ("manifest", "uninstall", [60, 110]),
-    ("chart", "install", [47, 90]),
+    ("manifest", "install", ["45%", "62%", "80%", "97%"]),
+    ("manifest", "upgrade", ["60%", "90%"]),
+    ("manifest", "uninstall", ["25%", "75%"]),
+    ("chart", "install", ["50%"]),
 ]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-@pytest.mark.parametrize(("shape", "verb", "numbers"), MOMENTS, ids=[f"{one[0]}-{one[1]}" for one in MOMENTS])
+@pytest.mark.parametrize(("shape", "verb", "moments"), MOMENTS, ids=[f"{one[0]}-{one[1]}" for one in MOMENTS])
 def test_what_is_killed_is_finished_by_running_it_again(
-    engine_sandbox: RunningSandbox, shape: str, verb: str, numbers: list[int]
+    engine_sandbox: RunningSandbox, shape: str, verb: str, moments: list[str]
 ) -> None:
-    words = [str(engine_sandbox.kubeconfig), shape, verb, *map(str, numbers)]
+    words = [str(engine_sandbox.kubeconfig), shape, verb, *moments]
     command = [sys.executable, "-m", "tests.engine.killing", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr
     _, *deaths = (json.loads(line) for line in done.stdout.splitlines())
-    assert len(deaths) >= 2 * len(numbers) - 2, done.stdout
+    assert len(deaths) == 2 * len(moments), done.stdout
     for death in deaths:
+        assert death["killed"], death
         assert death["ended_well"], death
         assert death["differing"] == {}, death
