@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from kymatui.domain.snapshots import Snapshot
 
 
+_PALETTE_LINES = 10
+
+
 def _palette() -> type[Provider]:
     from kymatui.ui.palette import Everything
 
@@ -168,9 +171,8 @@ class KymatuiApp(App[int]):
         for failure in (seen, values.get(FAILURE)):
             if isinstance(failure, KymatuiError):
                 self._failed(failure)
-        self.show_frame()
         if self.shown is not None:
-            self.shown.show_catalog()
+            self.shown.catch_up()
 
     def _arrive(self, place: Place) -> None:
         """The accent of the context colours the frame, so that production looks like production."""
@@ -213,7 +215,7 @@ class KymatuiApp(App[int]):
         return self.ways.shown
 
     def show_frame(self) -> None:
-        if self.shown is not None and self.shown.is_mounted:
+        if self.shown is not None and self.shown.is_whole:
             self.shown.show_frame(self.frame_facts)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -248,6 +250,13 @@ class KymatuiApp(App[int]):
         """Says what went wrong and keeps it: a toast is easy to miss."""
         self.problems.append(text)
         self.notify(text, severity="warning", markup=False)
+
+    def action_command_palette(self) -> None:
+        """Not where there is no room for its list: paging through it would end the program."""
+        if self.size.height < _PALETTE_LINES:
+            self.problem("the terminal is too low for the palette; `:` takes commands")
+        else:
+            super().action_command_palette()
 
     def action_reconnect(self) -> None:
         self._link.retry()

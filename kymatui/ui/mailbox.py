@@ -7,6 +7,7 @@ A `put` is a dictionary store under a lock (0.3 µs); only the first after a dra
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Mapping
 
@@ -20,12 +21,15 @@ class Mailbox:
         self._lock = threading.Lock()
         self._values: dict[str, object] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._context: contextvars.Context | None = None
         self._scheduled = False
         self._drained_at = float("-inf")
 
     def open(self) -> None:
         """Binds to the running loop; values that were put before are delivered now."""
         self._loop = asyncio.get_running_loop()
+        # Else what is delivered would run in the context of the thread that put it, where there is no app.
+        self._context = contextvars.copy_context()
         if self._values:
             self._wake()
 
@@ -49,7 +53,7 @@ class Mailbox:
         if loop is None:
             return
         try:
-            loop.call_soon_threadsafe(self._plan)
+            loop.call_soon_threadsafe(self._plan, context=self._context)
         except RuntimeError:  # the loop closed between the look and the call; there is nobody left to tell
             self.close()
 

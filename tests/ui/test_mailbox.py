@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Mapping
 
@@ -66,3 +67,24 @@ async def test_after_closing_nothing_arrives() -> None:
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert reader.deliveries == []
+
+
+PLACE = contextvars.ContextVar("PLACE", default="nowhere")
+
+
+async def test_what_is_delivered_runs_where_the_box_was_opened() -> None:
+    places: list[str] = []
+    arrived = asyncio.Event()
+
+    def deliver(values: Mapping[str, object]) -> None:
+        places.append(PLACE.get())
+        arrived.set()
+
+    box = Mailbox(deliver, interval=0)
+    PLACE.set("here")
+    box.open()
+    thread = threading.Thread(target=box.put, args=("a", 1))
+    thread.start()
+    await asyncio.wait_for(arrived.wait(), 5)
+    thread.join()
+    assert places == ["here"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tomllib
 from collections import Counter
 from dataclasses import replace
@@ -436,3 +437,27 @@ def test_no_two_actions_of_one_screen_want_the_same_key(one: Scope) -> None:
 
 def test_no_screen_writes_yet() -> None:
     assert all(not screen.WRITES for screen in SCREENS)
+
+
+PRESSED = (*"jkgGdtxveyhcYONSADRMPHobwzJKC0123456789", "enter", "escape", "tab", "shift+tab", "space", "left", "right")
+PRESSED_TOO = (
+    "ctrl+z",
+    "left_square_bracket",
+    "right_square_bracket",
+    "minus",
+    "question_mark",
+    "slash",
+    "colon",
+    "ctrl+p",
+)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(1, (80, 24)), (2, (24, 6))])
+async def test_no_row_of_keys_ends_the_program(seed: int, size: tuple[int, int]) -> None:
+    chance = random.Random(seed)
+    async with app_on(StillSession(world())).run_test(size=size) as pilot:
+        app = await ready(pilot)
+        for _ in range(80):
+            await pilot.press(chance.choice((*PRESSED, *PRESSED_TOO)))
+        assert app.is_running
+        assert app.return_code is None

@@ -119,12 +119,21 @@ class FramedScreen(PromptingScreen):
         if self.kymatui.has_begun:  # the prompt of the first screen is not there before its first paint
             self.call_after_refresh(self.prompt)
 
-    def on_screen_resume(self) -> None:
-        """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
-        if self.is_mounted:
+    @property
+    def is_whole(self) -> bool:
+        """Whether the widgets are there: not yet while the screen is made, and no more while it is taken away."""
+        return self.is_mounted and bool(self.query(TopLine)) and bool(self.query(KeyBar))
+
+    def catch_up(self) -> None:
+        """Shows everything as it is now."""
+        if self.is_whole:
             self.show_frame(self.kymatui.frame_facts)
             self.show_catalog()
-            self.refresh_bindings()
+
+    def on_screen_resume(self) -> None:
+        """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
+        self.catch_up()
+        self.refresh_bindings()
 
     def show_frame(self, facts: FrameFacts) -> None:
         self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.ways.trail_to(self)))
