@@ -23,6 +23,7 @@ from kymatui.sandbox.apiserver.metadata import (
 from kymatui.sandbox.apiserver.negotiation import negotiate
 from kymatui.sandbox.apiserver.options import WriteOptions, write_options
 from kymatui.sandbox.apiserver.patches import APPLY, Patch, read_patch
+from kymatui.sandbox.apiserver.quotas import check_quotas
 from kymatui.sandbox.apiserver.reading import Reader
 from kymatui.sandbox.apiserver.resources import Cause, Object, Resource
 from kymatui.sandbox.apiserver.routing import RequestInfo
@@ -102,6 +103,8 @@ class Writer:
             raise failure(500, "", "resourceVersion should not be set on objects to be created")
         name = metadata.get("name") or ""
         namespace = metadata.get("namespace") or ""
+        if namespace:
+            check_quotas(self.store, resource.full_name, obj)
         existing = self.store.get(resource.full_name, namespace, name)
         if existing is not None:
             raise _exists(resource, existing, name)
@@ -168,6 +171,8 @@ class Writer:
         self.admission.validate(resource, obj, live, user)
         if same_but_times(obj, live):
             return live
+        if stored.namespace and not subresource:
+            check_quotas(self.store, resource.full_name, obj, live)
         if options.dry_run:
             return obj
         if finished(obj):

@@ -23,6 +23,7 @@ from kymatui.sandbox.controllers.namespaces import NamespaceContents, NamespaceD
 from kymatui.sandbox.controllers.nodes import Nodes
 from kymatui.sandbox.controllers.observing import Observer
 from kymatui.sandbox.controllers.pods import Kubelet
+from kymatui.sandbox.controllers.quotas import ResourceQuotas
 from kymatui.sandbox.controllers.reconciling import Controller, Loop, Queue
 from kymatui.sandbox.controllers.recording import Recorder
 from kymatui.sandbox.controllers.replicasets import ReplicaSets
@@ -84,6 +85,7 @@ class Controllers:
         yield NamespaceDeletion(context)
         yield VolumeClaims(context)
         yield Volumes(context)
+        yield ResourceQuotas(context)
         yield Kubelet(context)
         yield ReplicaSets(context)
         yield Deployments(context)
