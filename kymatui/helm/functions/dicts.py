@@ -9,6 +9,7 @@ from kymatui.helm.functions.declaring import declare, hold_value, table
 from kymatui.helm.functions.merging import MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.comparing import is_nil
+from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
 
 _DEEPEST: Final = 300
@@ -130,6 +131,8 @@ def deep_copy(value: Any) -> Any:
 def _copied(value: Any, depth: int) -> Any:
     if depth > _DEEPEST:
         raise FunctionError(f"deepCopy: the value is nested more than {_DEEPEST} deep")
+    if isinstance(value, Values):
+        return Values({key: _copied(item, depth + 1) for key, item in value.items()})
     if isinstance(value, TypedMap):
         same = TypedMap(value.go_type, is_nil=value.is_nil)
         same.update({key: _copied(item, depth + 1) for key, item in value.items()})

@@ -57,6 +57,11 @@ def test_a_subchart_and_its_parent_have_one_map(child: str, parent: str, expecte
         ('{{ (.Values.Table "m").x }} {{ typeOf (.Values.Table "m") }}', "2 common.Values"),
         ('{{ .Values.Table "m.k" }}', "map[z:3]"),
         ('{{ .Values.PathValue "a" }} {{ .Values.PathValue "m.k.z" }}', "1 3"),
+        ('{{ $c := deepCopy .Values }}{{ $_ := set $c "a" 9 }}{{ $c.AsMap.a }} {{ .Values.a }}', "9 1"),
+        (
+            '{{ $m := merge (dict) (dict "v" .Values) }}{{ typeOf $m.v }} {{ typeOf (pick .Values "a") }}',
+            "common.Values map[string]interface {}",
+        ),
         ("{{ .Values.YAML }}", "a: 1\ndb:\n  global: {}\n  password: null\nm:\n  k:\n    z: 3\n  x: 2\n"),
         ("{{ deepEqual .Values .Values }} {{ deepEqual .Values .Values.AsMap }}", "true false"),
     ],
