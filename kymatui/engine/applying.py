@@ -57,11 +57,9 @@ def apply(plan: Plan, run: Run, *, wait: bool = True) -> Outcome:
     longer as it was, PartlyDoneError in the middle (run it again to go on), CancelledError.
     """
     refuse(plan, run)
-    if plan.changes_nothing:
-        return Outcome(
-            (), (), plan.of(Action.KEEP), installed(run.cluster, run.clock, plan.bundle.name, plan.bundle.namespace)
-        )
     application = _Application(plan, run, wait)
+    if plan.changes_nothing:
+        return application.look_on()
     try:
         application.make_room()
         with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
@@ -125,6 +123,12 @@ class _Application:
         self._inventory: Inventory | None = None
         self._keeper: Keeper = keeper_for(self._bundle, run.cluster, run.clock)
 
+    def look_on(self) -> Outcome:
+        """Nothing to write; with `wait` it is waited until everything is ready all the same."""
+        self._await_ready()
+        found = installed(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
+        return Outcome((), (), self.plan.of(Action.KEEP), found)
+
     def make_room(self) -> None:
         """The namespace comes first of all: the lease and the inventory live in it."""
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
@@ -144,10 +148,7 @@ class _Application:
         inventory = self._hooks(f"pre-{verb}", inventory)
         for wave in plan.waves:
             self._apply_wave([step for step in wave if step.action in _WRITTEN and step.part is not Part.RESOURCE])
-        if self._wait:
-            objects = self._bundle.objects
-            gone_when_done = {read_ref(body) for body in objects if vanishes(body)}
-            wait_ready(run, map(read_ref, objects), run.limits.ready, gone_when_done, self._selector())
+        self._await_ready()
         inventory = self._create_resource(inventory)
         self._prune()
         inventory = self._hooks(f"post-{verb}", inventory)
@@ -269,6 +270,12 @@ class _Application:
             cluster.apply(body, manager=manager, force=True)
 
     # after
+
+    def _await_ready(self) -> None:
+        if self._wait:
+            objects, limits = self._bundle.objects, self.run.limits
+            gone_when_done = {read_ref(body) for body in objects if vanishes(body)}
+            wait_ready(self.run, map(read_ref, objects), limits.ready, gone_when_done, self._selector())
 
     def _create_resource(self, inventory: Inventory) -> Inventory:
         steps = [step for step in self.plan.steps if step.part is Part.RESOURCE]

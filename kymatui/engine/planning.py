@@ -225,6 +225,7 @@ class Planner:
             sight.changes,
             sight.conflicts,
             sight.reason,
+            unchecked=sight.unchecked,
             adopted=self._adopted(ref, sight),
         )
 

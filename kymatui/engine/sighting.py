@@ -15,11 +15,13 @@ from kymatui.engine.plans import Action, FieldConflict, Observed
 from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
 from kymatui.engine.retrying import field_conflicts
 from kymatui.engine.settling import is_settled
-from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
+_NO_DRY_RUN: Final = "does not support dry run"  # said of a webhook by the server, with 400
+_WEBHOOK: Final = "failed calling webhook"
 GUESSED: Final = "compared here: in read-only mode the server is not asked what it would do"
 
 
@@ -34,6 +36,7 @@ class Sight:
     conflicts: tuple[FieldConflict, ...] = ()
     reason: str = ""
     forbidden: bool = False
+    unchecked: bool = False
 
     @property
     def observed(self) -> Observed:
@@ -77,7 +80,7 @@ def look(
         if is_settled(live, body, manager):
             return Sight(Action.SAME, live, live)
     if cluster.read_only:
-        return _guessed(live, body)
+        return _guessed(live, body, GUESSED)
     return dry_run(cluster, body, live, mine, manager=manager)
 
 
@@ -97,6 +100,12 @@ def dry_run(
     except ForbiddenError as error:
         return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
     except (InvalidError, NotFoundError, ConflictError) as error:
+        if _NO_DRY_RUN in str(error):
+            return _guessed(live, body, f"not checked: {error}")
+        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
+    except ServerError as error:
+        if _WEBHOOK not in str(error):
+            raise
         return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
     if live is None:
         return Sight(Action.CREATE, None, after, compare(None, body))
@@ -109,13 +118,14 @@ def dry_run(
     return Sight(Action.CHANGE, live, after, changes, conflicts, reason)
 
 
-def _guessed(live: Object | None, body: Object) -> Sight:
+def _guessed(live: Object | None, body: Object, reason: str) -> Sight:
     """What can be told without the server."""
     if live is None:
-        return Sight(Action.CREATE, None, None, compare(None, body), reason=GUESSED)
+        return Sight(Action.CREATE, None, None, compare(None, body), reason=reason, unchecked=True)
     after = guess(live, body)
     changes = compare(live, after)
-    return Sight(Action.CHANGE if changes else Action.SAME, live, after, changes, reason=GUESSED)
+    action = Action.CHANGE if changes else Action.SAME
+    return Sight(action, live, after, changes, reason=reason, unchecked=True)
 
 
 def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
@@ -123,6 +133,10 @@ def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
     try:
         after = cluster.apply(body, manager=manager, dry_run=True)
     except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
+        return None
+    except ServerError as error:
+        if _WEBHOOK not in str(error):
+            raise
         return None
     return after if not after["metadata"].get("resourceVersion") else None
 

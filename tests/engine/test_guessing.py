@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
+from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.domain.objects import read_ref
 from kymatui.engine import Options, check, install
 from kymatui.engine.checking import Finding
 from kymatui.engine.guessing import guess
 from kymatui.engine.plans import Action
-from kymatui.errors import ReadOnlyError
+from kymatui.errors import ClusterError, InvalidError, ReadOnlyError, ServerError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, apply, bundle, plan
 from tests.engine.places import Json, Place
@@ -60,3 +64,36 @@ def test_a_plan_in_read_only_mode_is_made_and_not_carried_out(place: Place) -> N
     with pytest.raises(ReadOnlyError):
         apply(place, planned, cluster=reader)
     assert place.get("v1", "ConfigMap", "a") is None
+
+
+class Webhooks(KubeCluster):
+    """A cluster whose webhooks answer dry runs as `failure`."""
+
+    failure: ClusterError
+
+    def apply(self, body: Mapping[str, Any], **given: Any) -> Json:
+        if given.get("dry_run") and body["kind"] == "ConfigMap":
+            raise self.failure
+        return super().apply(body, **given)
+
+
+def test_a_webhook_without_dry_runs_does_not_stand_in_the_way(place: Place) -> None:
+    place.make_namespace()
+    cluster = Webhooks(place.cluster.client)
+    cluster.failure = InvalidError('admission webhook "w.example.org" does not support dry run', status=400)
+    planned = plan(place, bundle(place, make.config_map("a", x="1")), cluster=cluster)
+    (step,) = planned.steps
+    assert (step.action, step.unchecked) == (Action.CREATE, True)
+    assert "w.example.org" in step.reason
+    apply(place, planned, cluster=cluster)
+    newer = plan(place, bundle(place, make.config_map("a", x="2")), cluster=cluster)
+    assert [change.path for change in newer.steps[0].changes] == ["data.x"]
+
+
+def test_a_webhook_that_is_down_is_named(place: Place) -> None:
+    place.make_namespace()
+    cluster = Webhooks(place.cluster.client)
+    cluster.failure = ServerError('failed calling webhook "w.example.org": no endpoints', status=500)
+    (step,) = plan(place, bundle(place, make.config_map("a")), cluster=cluster).steps
+    assert step.action is Action.BLOCKED
+    assert "no endpoints" in step.reason

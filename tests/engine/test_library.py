@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from kymatui.engine.checking import Finding
 from kymatui.engine.plans import Intent
 from kymatui.engine.sources import raw
 from kymatui.engine.transforms import with_labels
-from kymatui.errors import NotFoundError, PartlyDoneError, RefusedError
+from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, RefusedError
 from kymatui.sandbox.world.definitions import kyma_definitions
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, bundle
@@ -185,3 +186,11 @@ def _applied(place: Place, body: Json) -> bool:
 def test_a_plan_that_is_not_accepted_is_not_carried_out(place: Place) -> None:
     install(bundle(place, make.config_map("a")), place.cluster, accept=lambda plan: False, options=OPTIONS)
     assert place.get("v1", "Namespace", place.namespace, "") is None
+
+
+def test_installing_what_is_there_waits_until_it_is_ready(place: Place) -> None:
+    broken = bundle(place, make.deployment("d", image="registry.example/broken:1.0.0"))
+    install(broken, place.cluster, wait=False, options=OPTIONS)
+    impatient = Options(limits=replace(LIMITS, ready=0.3))
+    with pytest.raises(KymatuiError, match=r"Deployment .*/d is not ready"):
+        install(broken, place.cluster, options=impatient)
