@@ -36,6 +36,7 @@ from kymatui.errors import (
 )
 
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
+_WEBHOOKS = "admissionregistration.k8s.io"
 _FRESH = 10.0
 """Seconds for which a plan is taken as it is, where nobody else worked on the module since it was made."""
 
@@ -216,12 +217,21 @@ class _Application:
 
     def _apply_wave(self, steps: list[Step]) -> None:
         todo = [step for step in steps if step.ref not in self._written]
+        if self._wait and self._is_judged(todo):
+            workloads = [ref for ref in map(read_ref, self._bundle.objects) if ref.kind.group == "apps"]
+            wait_ready(self.run, workloads, self.run.limits.ready)
         self._await_kinds({step.ref.kind for step in todo if step.unchecked})
         each(todo, self._write, self.run.cancel, self.run.limits.width)
         definitions = [step.ref for step in todo if is_definition(step.ref)]
         if definitions:
             wait_ready(self.run, definitions, self.run.limits.definitions)
             self.run.cluster.forget_kinds()
+
+    def _is_judged(self, steps: Iterable[Step]) -> bool:
+        """Whether these are instances of the bundle's own kinds, and it brings webhooks: those have to answer first."""
+        brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
+        hooked = any(read_ref(body).kind.group == _WEBHOOKS for body in self._bundle.objects)
+        return hooked and any(step.ref.kind in brought for step in steps)
 
     def _await_kinds(self, kinds: Iterable[GroupVersionKind]) -> None:
         """A definition that is established is served a moment later."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kymatui.domain.objects import read_ref
 from kymatui.engine.plans import Action
 from tests.engine import objects as make
-from tests.engine.installing import actions, bundle, install, plan
+from tests.engine.installing import Told, actions, bundle, install, plan
 from tests.engine.places import Json, Place
 
 
@@ -53,3 +54,20 @@ def test_what_a_new_version_lacks_is_pruned_but_for_definitions(place: Place) ->
     install(place, newer)
     assert place.get("v1", "ConfigMap", "old") is None
     assert plan(place, newer).changes_nothing
+
+
+def test_instances_wait_for_the_webhooks_that_judge_them(place: Place) -> None:
+    webhook = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": f"{place.name}-webhook"},
+        "webhooks": [],
+    }
+    told = Told()
+    what = bundle(place, *module(place), webhook)
+    install(place, what, told=told)
+    written = [words for words in told.words if words.endswith("written")]
+    waited = next(number for number, words in enumerate(told.words) if "waiting for Deployment" in words)
+    assert waited < told.words.index(next(words for words in written if words.startswith("Thing")))
+    assert plan(place, what).changes_nothing
+    place.raw.delete(read_ref(webhook))
