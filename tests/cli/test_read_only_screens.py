@@ -136,13 +136,16 @@ def lines(command: ScreenCommand) -> Iterator[str]:
 
 def all_screens() -> set[str]:
     """The names of the screens that are defined, but for those that others are made of."""
-    found = set()
     for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}."):
-        members = vars(importlib.import_module(module.name)).values()
-        found |= {
-            m.__name__ for m in members if isinstance(m, type) and issubclass(m, Screen) and m.__module__ == module.name
-        }
-    return found - {"PromptingScreen", "FramedScreen"}
+        importlib.import_module(module.name)
+    waiting: list[type[object]] = [Screen]
+    found = set[str]()
+    while waiting:
+        one = waiting.pop()
+        waiting += one.__subclasses__()
+        if one.__module__.startswith(f"{screens.__name__}.") and not one.__subclasses__():
+            found.add(one.__name__)
+    return found
 
 
 async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_path: Path) -> None:
