@@ -457,7 +457,7 @@ async def test_no_row_of_keys_ends_the_program(seed: int, size: tuple[int, int])
     chance = random.Random(seed)
     async with app_on(StillSession(world())).run_test(size=size) as pilot:
         app = await ready(pilot)
-        for _ in range(80):
+        for _ in range(40):
             await pilot.press(chance.choice((*PRESSED, *PRESSED_TOO)))
         assert app.is_running
         assert app.return_code is None
