@@ -48,7 +48,7 @@ def _parse(line: str) -> Rule | None:
     try:
         match_path(line, "abc")
     except PatternError as error:
-        raise HelmError(f".helmignore: {line}: {error}") from error
+        raise HelmError(str(error), hint=f"The pattern {line} in .helmignore has no end.") from error
     negated = line.startswith("!")
     pattern = line.removeprefix("!")
     directories = pattern.endswith("/")

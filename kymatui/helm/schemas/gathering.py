@@ -130,6 +130,7 @@ def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
         grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]
         entry.causes = [_gather(_cut(part, 1, 0), place) for part in grouped]
     if word == "propertyNames":
+        entry.place = []  # the library holds the name against its schema as a document of its own
         names = _gather(
             [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context], []
         )

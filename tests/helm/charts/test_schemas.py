@@ -103,6 +103,8 @@ def test_a_schema_that_goes_round_in_a_circle_ends() -> None:
 @pytest.mark.parametrize(
     ("schema", "values", "words"),
     [
+        ({"properties": {"a": {"propertyNames": {"minLength": 2}}}}, {"a": {"b": 1}},
+         "- at '': invalid propertyName 'b'\n  - at '': minLength: got 1, want 2"),
         ({"dependencies": {"a": ["z"], "b": {"required": ["y"]}}}, {"a": 1, "b": 1},
          "- at '': properties 'z' required, if 'a' exists\n- at '': missing property 'y'"),
         ({"$schema": DRAFTS[2], "dependentRequired": {"a": ["z"]}}, {"a": 1}, ""),
