@@ -15,7 +15,7 @@ from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import FeedState, Object, Snapshot, is_place_feed
-from kymatui.domain.states import State, severity, state_of
+from kymatui.domain.states import State, state_of
 
 _OWNED = ("replicasets ", "pods ", "jobs ")
 
@@ -58,11 +58,6 @@ class Node:
     words: str = ""
     created: float | None = None
     children: tuple[Node, ...] = ()
-
-    @property
-    def worst(self) -> State:
-        """The worst state of this object and everything below it."""
-        return min((self.state, *(child.worst for child in self.children)), key=severity)
 
     def walk(self) -> Iterator[Node]:
         """This node and all below it."""

@@ -140,10 +140,6 @@ def test_why_pods_are_missing_is_said(state: FeedState | None, words: str) -> No
     assert (words in found.notes) is bool(words)
 
 
-def test_the_worst_below_is_the_worst_of_all() -> None:
-    assert grown(snapshot()).roots[0].worst is State.ERROR
-
-
 def test_objects_that_are_odd_are_passed_over() -> None:
     odd: list[Any] = [{"kind": "Pod"}, {"metadata": None}, {"metadata": {"ownerReferences": "x", "uid": 7}}]
     assert Locations.of(odd).owned_by({"metadata": {"uid": "x"}}) == []

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import EMPTY, Row
@@ -31,9 +30,3 @@ def exported(columns: Sequence[Column], rows: Sequence[Row], form: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def format_of(name: str) -> str | None:
-    """The format that a file name means; None where it means none."""
-    ending = Path(name).suffix.removeprefix(".").lower()
-    return {"markdown": "md"}.get(ending, ending) if ending in (*FORMATS, "markdown") else None

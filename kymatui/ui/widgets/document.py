@@ -47,11 +47,6 @@ class Document(ScrollView, can_focus=True):
         return self._lines
 
     @property
-    def match_count(self) -> int:
-        """How many lines hold a match."""
-        return len(self._matches)
-
-    @property
     def wanted(self) -> str:
         """The pattern that is marked, "" where nothing is."""
         return self._pattern.pattern if self._pattern is not None else ""
