@@ -17,6 +17,7 @@ from kymatui.engine.sources.kustomize.references import fix_references
 from kymatui.engine.sources.kustomize.replacing import apply_replacements
 from kymatui.engine.sources.kustomize.resources import Resource, Resources
 from kymatui.engine.sources.kustomize.specs import Config, default_config, read_config
+from kymatui.engine.sources.kustomize.transformers import apply_transformers
 from kymatui.engine.sources.kustomize.trees import NAMES, ArchiveTree, FolderTree, Place
 from kymatui.engine.sources.reading import SourceError, each_object
 from kymatui.helm.yaml import YamlError, load_exactly
@@ -131,14 +132,15 @@ class _Target:
         patching.apply_merge_patches(found, asked.merge_patches, self._place)
         patching.apply_patches(found, asked.patches, self._place)
         if asked.namespace:
-            transforming.set_namespace(found, asked.namespace, config)
+            transforming.set_namespace(found, asked.namespace, config.namespace)
         if asked.name_prefix:
-            transforming.add_prefix(found, asked.name_prefix, config)
+            transforming.add_prefix(found, asked.name_prefix, config.name_prefix)
         if asked.name_suffix:
-            transforming.add_suffix(found, asked.name_suffix, config)
+            transforming.add_suffix(found, asked.name_suffix, config.name_suffix)
         transforming.add_labels(found, asked.labels, asked.common_labels, config)
-        transforming.add_annotations(found, asked.common_annotations, config)
+        transforming.set_texts(found, asked.common_annotations, config.common_annotations)
         patching.apply_json_patches(found, asked.json_patches, self._place)
-        transforming.set_replicas(found, asked.replicas, config)
-        transforming.set_images(found, asked.images, config)
+        transforming.set_replicas(found, asked.replicas, config.replicas)
+        transforming.set_images(found, asked.images, config.images)
         apply_replacements(found, asked.replacements, self._place)
+        apply_transformers(found, asked.transformers, self._place, self._where)

@@ -22,7 +22,6 @@ _UNSUPPORTED: Final = {
     "helmGlobals": "install the chart by itself",
     "helmChartInflationGenerator": "install the chart by itself",
     "generators": "programs are not run",
-    "transformers": "programs are not run",
     "validators": "programs are not run",
     "buildMetadata": "leave it out",
 }
@@ -48,6 +47,7 @@ class Kustomization:
     merge_patches: list[str]
     json_patches: list[Fields]
     replacements: list[Fields]
+    transformers: list[str]
     config_maps: list[Fields]
     secrets: list[Fields]
     generator_options: Fields
@@ -81,6 +81,7 @@ def read_kustomization(data: bytes, where: str) -> Kustomization:
         merge_patches=fields.list_of_texts("patchesStrategicMerge"),
         json_patches=fields.children("patchesJson6902"),
         replacements=fields.children("replacements"),
+        transformers=fields.list_of_texts("transformers"),
         config_maps=fields.children("configMapGenerator"),
         secrets=fields.children("secretGenerator"),
         generator_options=fields.child("generatorOptions"),

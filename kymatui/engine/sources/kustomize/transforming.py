@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kymatui.engine.sources.kustomize.fields import Fields
 from kymatui.engine.sources.kustomize.resources import Id, Kind, Resource, Resources
-from kymatui.engine.sources.kustomize.specs import Change, Config, Spec, change, merged, read_spec
+from kymatui.engine.sources.kustomize.specs import Change, Config, Spec, Specs, change, merged, read_spec
 from kymatui.engine.sources.reading import SourceError
 from kymatui.helm.functions.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
@@ -19,22 +19,43 @@ _UNTOUCHED_NAMES: Final = (
     Kind(kind="Namespace"),
 )
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+DEFAULT_SUBJECTS: Final = "defaultOnly"
+SUBJECTS: Final = {
+    DEFAULT_SUBJECTS: ("name", "default"),
+    "allServiceAccounts": ("kind", "ServiceAccount"),
+    "none": ("", ""),
+}
 _REST_OF_IMAGE: Final = "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?$"
 
 
-def set_namespace(resources: Resources, namespace: str, config: Config) -> None:
-    """The namespace of all objects but those that are known to have none. Raises SourceError for a collision."""
+def set_namespace(
+    resources: Resources,
+    namespace: str,
+    specs: Specs,
+    *,
+    unset_only: bool = False,
+    subjects: str = DEFAULT_SUBJECTS,
+) -> None:
+    """The namespace of all objects but those that are known to have none. Raises SourceError for a collision.
+
+    unset_only  what has a namespace keeps it
+    subjects    which subjects of bindings get it: one of SUBJECTS
+    """
+
+    def put(found: Any) -> Any:
+        return found if unset_only and found not in (None, "") else namespace
+
     for one in resources:
         one.remember()
         kind = one.kind
         if not kind.is_cluster_scoped:
-            one.metadata["namespace"] = namespace
+            one.metadata["namespace"] = put(one.metadata.get("namespace"))
         if kind.kind in _BINDINGS:
-            _set_default_subjects(one.body, namespace)
-        for spec in config.namespace:
+            _set_subjects(one.body, SUBJECTS[subjects], put)
+        for spec in specs:
             if _is_hard_wired(spec, one, kind):
                 continue
-            _apply(one, spec, str, lambda _: namespace)
+            _apply(one, spec, str, put)
     try:
         resources.check_names()
     except SourceError as error:
@@ -48,10 +69,11 @@ def _is_hard_wired(spec: Spec, one: Resource, kind: Kind) -> bool:
     return spec.path == "metadata/name" and one.body.get("apiVersion") != "v1"
 
 
-def _set_default_subjects(body: dict[str, Any], namespace: str) -> None:
+def _set_subjects(body: dict[str, Any], meant: tuple[str, str], put: Change) -> None:
+    name, value = meant
     for subject in body.get("subjects") or []:
-        if isinstance(subject, dict) and subject.get("name") == "default":
-            subject["namespace"] = namespace
+        if name and isinstance(subject, dict) and subject.get(name) == value:
+            subject["namespace"] = put(subject.get("namespace"))
 
 
 def _apply(one: Resource, spec: Spec, make: Any, set_value: Change) -> None:
@@ -62,23 +84,23 @@ def _apply(one: Resource, spec: Spec, make: Any, set_value: Change) -> None:
             raise SourceError(f"{one.current}: {spec.path}: {error}") from error
 
 
-def add_prefix(resources: Resources, prefix: str, config: Config) -> None:
-    for one, spec in _named(resources, config.name_prefix):
+def add_prefix(resources: Resources, prefix: str, specs: Specs) -> None:
+    for one, spec in _named(resources, specs):
         if spec.path == "metadata/name":
             one.prefixes.append(prefix)
             one.remember()
         _apply(one, Spec(spec.path), None, lambda name: f"{prefix}{name}")
 
 
-def add_suffix(resources: Resources, suffix: str, config: Config) -> None:
-    for one, spec in _named(resources, config.name_suffix):
+def add_suffix(resources: Resources, suffix: str, specs: Specs) -> None:
+    for one, spec in _named(resources, specs):
         if spec.path == "metadata/name":
             one.suffixes.append(suffix)
             one.remember()
         _apply(one, Spec(spec.path), None, lambda name: f"{name}{suffix}")
 
 
-def _named(resources: Resources, specs: Iterable[Spec]) -> Iterable[tuple[Resource, Spec]]:
+def _named(resources: Resources, specs: Specs) -> Iterable[tuple[Resource, Spec]]:
     for one in resources:
         before = one.original.kind
         if not any(kind.selects(before) for kind in _UNTOUCHED_NAMES):
@@ -100,15 +122,12 @@ def add_labels(resources: Resources, entries: Iterable[Fields], common: Mapping[
         for name in ("includeTemplates", "includeVolumeClaimTemplates"):
             fields.ignore(name)
         fields.finish()
-        _set_texts(resources, pairs, specs)
-    _set_texts(resources, common, config.common_labels)
+        set_texts(resources, pairs, specs)
+    set_texts(resources, common, config.common_labels)
 
 
-def add_annotations(resources: Resources, annotations: Mapping[str, str], config: Config) -> None:
-    _set_texts(resources, annotations, config.common_annotations)
-
-
-def _set_texts(resources: Resources, texts: Mapping[str, str], specs: Iterable[Spec]) -> None:
+def set_texts(resources: Resources, texts: Mapping[str, str], specs: Specs) -> None:
+    """Labels or annotations at all places that are meant."""
     if not texts:
         return
 
@@ -165,14 +184,14 @@ def _split_image(image: str) -> tuple[str, str, str]:
     return (rest, "", digest) if colon < 0 else (rest[:colon], rest[colon + 1 :], digest)
 
 
-def set_images(resources: Resources, entries: Iterable[Fields], config: Config) -> None:
-    """Images in all lists of containers, wherever they are, and in the fields of the configuration."""
+def set_images(resources: Resources, entries: Iterable[Fields], specs: Specs) -> None:
+    """Images in all lists of containers, wherever they are, and in the fields that are named."""
     for image in map(NewImage.read, entries):
         for one in resources:
             if one.kind.kind == "CustomResourceDefinition":
                 continue
             _set_in_containers(one.body, image)
-            for spec in config.images:
+            for spec in specs:
                 _apply(one, spec, None, image.changed)
 
 
@@ -189,13 +208,13 @@ def _set_in_containers(node: Any, image: NewImage) -> None:
                         item["image"] = image.changed(item["image"])
 
 
-def set_replicas(resources: Resources, entries: Iterable[Fields], config: Config) -> None:
+def set_replicas(resources: Resources, entries: Iterable[Fields], specs: Specs) -> None:
     """Raises SourceError for a name that no object has."""
     for fields in entries:
         name, count = fields.text("name"), fields.whole("count")
         fields.finish()
         found = False
-        for spec in config.replicas:
+        for spec in specs:
 
             def is_meant(one: Id, spec: Spec = spec, name: str = name) -> bool:
                 return one.name == name and spec.kind.selects(one.kind)

@@ -48,7 +48,11 @@ def test_generated_names_end_with_the_hash_of_their_content() -> None:
         ("vars: [{name: A}]", "vars is not supported"),
         ("helmCharts: [{name: A}]", "helmCharts is not supported"),
         ("generators: [g.yaml]", "generators is not supported"),
-        ("transformers: [g.yaml]", "transformers is not supported"),
+        ("transformers: [g.yaml]", "transformers: g.yaml is no file"),
+        (
+            'transformers: ["{apiVersion: x/v1, kind: Magic, metadata: {name: m}}"]',
+            "transformers[0]: Magic is not supported",
+        ),
         ("validators: [g.yaml]", "validators is not supported"),
         ("crds: [g.yaml]", "crds is not supported"),
         ("openapi: {path: x}", "openapi is not supported"),
