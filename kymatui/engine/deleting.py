@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.refs import ObjectRef
@@ -115,7 +115,7 @@ class _Deletion:
         hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseKeeper) else ()
         inventory = self._hooks(hooks, "pre-delete", inventory, keeper)
         self._delete_instances()
-        self._delete_own(lambda step: step.part is Part.OBJECT)
+        self._delete_own()
         self._delete_definitions()
         self._hooks(hooks, "post-delete", inventory, keeper)
         self._end(keeper)
@@ -150,20 +150,19 @@ class _Deletion:
 
     # its own objects
 
-    def _delete_own(self, wanted: Callable[[Step], bool]) -> None:
-        steps = self._steps(wanted)
+    def _delete_own(self) -> None:
+        steps = self._steps(Part.OBJECT)
         self._kept += [step for step in steps if step.action is Action.KEEP]
         for number in sorted({step.wave for step in steps}):
             wave = [step.ref for step in steps if step.wave == number and step.action is Action.DELETE]
             self._remove(dict.fromkeys(wave, ""), "which is a part of the module")
 
-    def _steps(self, wanted: Callable[[Step], bool]) -> list[Step]:
-        steps = removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width)
-        return [step for step in steps if wanted(step)]
+    def _steps(self, part: Part) -> tuple[Step, ...]:
+        return removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
 
     def _delete_definitions(self) -> None:
         """Those of which nothing is left; with the others would go what somebody made since."""
-        for step in self._steps(lambda step: step.part is Part.DEFINITION):
+        for step in self._steps(Part.DEFINITION):
             if step.action is Action.KEEP:
                 self._kept.append(step)
                 continue
@@ -230,7 +229,7 @@ class _Deletion:
     def _end(self, keeper: Keeper) -> None:
         """Namespaces last. The one that the inventory is in takes it along; else the inventory is removed by itself."""
         own = ObjectRef(NAMESPACE, "", self._inventory.namespace)
-        steps = self._steps(lambda step: step.part is Part.NAMESPACE)
+        steps = self._steps(Part.NAMESPACE)
         for step in [*(one for one in steps if one.ref != own), *(one for one in steps if one.ref == own)]:
             others = self._others(step.ref.name) if step.action is Action.DELETE else ()
             if others:

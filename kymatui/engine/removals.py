@@ -72,11 +72,14 @@ def removal(
     return Removal(cluster.name, inventory, remaining, steps, clock.now(), missing)
 
 
-def removal_steps(inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int) -> tuple[Step, ...]:
-    """The module's own objects that are there, in the order in which they go."""
+def removal_steps(
+    inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int, part: Part | None = None
+) -> tuple[Step, ...]:
+    """The module's own objects (or those of a part) that are there, in the order in which they go."""
     items = {item.ref: item for item in inventory.items}
     if inventory.made_namespace:
         items.setdefault(ObjectRef(NAMESPACE, "", inventory.namespace), Item(_place(inventory)))
+    items = {ref: item for ref, item in items.items() if part in (None, _part(ref))}
     numbered = [(ref, number) for number, wave in enumerate(removal_waves(items)) for ref in wave]
     live = each([ref for ref, _ in numbered], cluster.get, cancel, width)
     mine = own_marks(inventory)
@@ -98,11 +101,14 @@ def _place(inventory: Inventory) -> ObjectRef:
     return ObjectRef(NAMESPACE, "", inventory.namespace)
 
 
+def _part(ref: ObjectRef) -> Part:
+    return Part.DEFINITION if is_definition(ref) else Part.NAMESPACE if is_namespace(ref) else Part.OBJECT
+
+
 def _step(item: Item, wave: int, live: Object, mine: Holder, inventory: Inventory) -> Step:
-    part = Part.DEFINITION if is_definition(item.ref) else Part.NAMESPACE if is_namespace(item.ref) else Part.OBJECT
     reason = _kept_because(item, live, mine, inventory)
     action = Action.KEEP if reason else Action.DELETE
-    return Step(action, item.ref, wave, part, reason=reason, adopted=item.adopted)
+    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted)
 
 
 def _kept_because(item: Item, live: Object, mine: Holder, inventory: Inventory) -> str:
