@@ -8,15 +8,16 @@ from typing import Final
 from kymatui.helm.semver.comparing import COMPARISONS
 from kymatui.helm.semver.versions import SemverError, Version, parse_version
 
-# White space is RE2's \s. Quantifiers are possessive: a constraint comes from outside, and the patterns as
-# the library writes them would backtrack without end in Python.
+# White space is RE2's \s. Quantifiers of single characters are possessive: a constraint comes from outside, and the
+# patterns as the library writes them would backtrack without end in Python. Those of groups are not: there Python up to
+# 3.11.2 forgets to go back. They cannot be given back in many ways, since each group begins with a character of its own.
 _WS: Final = r"[\t\n\f\r ]"
 _LOOSE_PART: Final = r"[0-9|xX*]++"
 _WANTED: Final = (
-    rf"v?({_LOOSE_PART})(\.{_LOOSE_PART})?+(\.{_LOOSE_PART})?+"
-    r"(-[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*+)?+(\+[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*+)?+"
+    rf"v?({_LOOSE_PART})(\.{_LOOSE_PART})?(\.{_LOOSE_PART})?"
+    r"(-[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*)?(\+[0-9A-Za-z\-]++(?:\.[0-9A-Za-z\-]++)*)?"
 )
-_ITEM: Final = re.compile(rf"(!=|>=|=>|<=|=<|~>|=|>|<|~|\^)?+{_WS}*+({_WANTED})(?=[\t\n\f\r ,]|\Z)")
+_ITEM: Final = re.compile(rf"(!=|>=|=>|<=|=<|~>|=|>|<|~|\^)?{_WS}*+({_WANTED})(?=[\t\n\f\r ,]|\Z)")
 _GAP: Final = re.compile(rf"{_WS}*+,{_WS}*+|{_WS}++")
 _SPACE: Final = re.compile(rf"{_WS}*+")
 _DASH: Final = re.compile(f"{_WS}-{_WS}")
