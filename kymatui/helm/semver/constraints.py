@@ -10,7 +10,7 @@ from kymatui.helm.semver.versions import SemverError, Version, parse_version
 
 # White space is RE2's \s. Quantifiers of single characters are possessive: a constraint comes from outside, and the
 # patterns as the library writes them would backtrack without end in Python. Those of groups are not: there Python up to
-# 3.11.2 forgets to go back. They cannot be given back in many ways, since each group begins with a character of its own.
+# 3.11.2 forgets to go back. They cannot be given back in many ways, since each group has a first character of its own.
 _WS: Final = r"[\t\n\f\r ]"
 _LOOSE_PART: Final = r"[0-9|xX*]++"
 _WANTED: Final = (
