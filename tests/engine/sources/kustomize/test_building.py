@@ -51,7 +51,7 @@ def test_generated_names_end_with_the_hash_of_their_content() -> None:
         ("transformers: [g.yaml]", "transformers: g.yaml is no file"),
         (
             'transformers: ["{apiVersion: x/v1, kind: Magic, metadata: {name: m}}"]',
-            "transformers[0]: Magic is not supported",
+            "Magic is not supported",
         ),
         ("validators: [g.yaml]", "validators is not supported"),
         ("crds: [g.yaml]", "crds is not supported"),
