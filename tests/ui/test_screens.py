@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -345,3 +347,9 @@ async def test_columns_and_order_come_from_the_configuration_and_can_be_changed(
         assert table(app).shown_columns == ("drift", "name")
         app.screen.run_line("columns colour")
         assert app.problems[-1].startswith("which columns?")
+
+
+def test_the_first_paint_waits_for_no_part_of_the_domain_that_it_does_not_need() -> None:
+    code = "import sys, kymatui.ui.app; print(*(name for name in sys.modules if name.startswith('kymatui.domain.')))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert set(found) <= {"kymatui.domain.snapshots", "kymatui.domain.refs", "kymatui.domain.texts"}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState, is_place_feed
-from kymatui.domain.wording import span
 from kymatui.errors import KymatuiError
 from kymatui.ui.text import plain
 
@@ -35,6 +34,8 @@ def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None
     if not states:
         return Connection("connecting", "processing")
     if FeedState.STALE in states:
+        from kymatui.domain.wording import span  # with all that it has words for: the first paint needs none of them
+
         stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
         since = min(feed.since for feed in stale)
         why = next((feed.message for feed in stale if feed.message), "")
