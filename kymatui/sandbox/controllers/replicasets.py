@@ -92,13 +92,18 @@ class ReplicaSets:
         status = {name: value for name, value in status.items() if value or name == "replicas"}
         status["terminatingReplicas"] = sum(is_terminating(p) for p in pods)
         if failure:
-            made = condition("ReplicaFailure", True, "FailedCreate", failure)
-            known = (current.get("status") or {}).get("conditions")
-            status["conditions"] = with_condition(known, made, self._context.stamp)
+            status["conditions"] = self._failed(current, failure)
         self._context.write_status(RESOURCE, current, status)
         coming = [w for w in waits if w]
         retry = [5.0] if failure else []
         return min(coming + retry) if coming or retry else None
+
+    def _failed(self, current: Obj, failure: str) -> list[Obj]:
+        """The first failure stands: the next one names another pod, and would be news for ever."""
+        known = (current.get("status") or {}).get("conditions") or []
+        if any(given["type"] == "ReplicaFailure" for given in known):
+            return list(known)
+        return with_condition(known, condition("ReplicaFailure", True, "FailedCreate", failure), self._context.stamp)
 
     def _event(self, replica_set: Obj, reason: str, message: str, *, type: Any = "Normal") -> None:
         self._context.recorder.event(replica_set, "ReplicaSet", "apps/v1", reason, message, type=type, source=SOURCE)
