@@ -17,9 +17,9 @@ from kymatui.sandbox.process import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = [
-    ("manifest", "install", ["45%", "62%", "80%", "97%"]),
-    ("manifest", "upgrade", ["60%", "90%"]),
-    ("manifest", "uninstall", ["25%", "75%"]),
+    ("manifest", "install", ["45%", "80%"]),
+    ("manifest", "upgrade", ["75%"]),
+    ("manifest", "uninstall", ["50%"]),
     ("chart", "install", ["50%"]),
 ]
 

@@ -53,13 +53,13 @@ def check_set(lines: dict[str, Any]) -> None:
         merge_values(**lines)
 
 
-@unhurried
+@settings(unhurried, max_examples=40)
 @given(trees(), values)
 def test_trees_of_charts(files: dict[str, str | bytes], given_values: dict[str, Any]) -> None:
     check_chart(files, given_values)
 
 
-@unhurried
+@settings(unhurried, max_examples=40)
 @given(archives())
 def test_archives(data: bytes) -> None:
     check_archive(data)
