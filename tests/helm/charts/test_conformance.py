@@ -94,7 +94,7 @@ def test_trees_and_lines_of_set(shared: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_real_charts(shared: Path, part: int) -> None:
-    """A quarter of the charts, in four parts that may run at the same time; CI runs the script that goes through all."""
+    """A quarter of the charts, in four parts that may run at the same time; CI has a script that goes through all."""
     failed = []
     for golden_file in sorted((shared / "helm" / "golden").glob("*.json.gz"))[part::16]:
         golden = json.loads(gzip.decompress(golden_file.read_bytes()))
