@@ -36,11 +36,17 @@ def read_objects(text: str | bytes, source: str, *, only: Container[str] | None 
 
 
 def each_object(
-    text: str | bytes, source: str, *, only: Container[str] | None = None, old_words: bool = True
+    text: str | bytes,
+    source: str,
+    *,
+    only: Container[str] | None = None,
+    old_words: bool = True,
+    versioned: bool = True,
 ) -> Iterator[Object]:
     """The same with every object as often as it stands there. Raises SourceError.
 
-    old_words: yes, no, on, off, y and n are true and false, as kubectl has them.
+    old_words: yes, no, on, off, y and n are true and false, as kubectl has them; versioned: each has an apiVersion,
+    which a patch with a target need not have.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
@@ -51,7 +57,7 @@ def each_object(
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):
                 continue
-            for one in _flatten(_as_json(document), where, 0):
+            for one in _flatten(_as_json(document), where, 0, versioned):
                 if only is not None and one["kind"] not in only:
                     continue
                 count += 1
@@ -96,19 +102,19 @@ def _is_blank(line: bytes) -> bool:
     return not found or found == b"---" or found.startswith((b"#", b"%"))
 
 
-def _flatten(document: Any, where: _Where, depth: int) -> Iterator[Object]:
+def _flatten(document: Any, where: _Where, depth: int, versioned: bool) -> Iterator[Object]:
     if document is None or document == {}:
         return
     if not isinstance(document, dict):
         raise where.error(f"there is {_kind_of(document)} where an object should be")
     if not _is_list(document):
-        _check(document, where)
+        _check(document, where, versioned)
         yield document
         return
     if depth >= DEEPEST_LISTS:
         raise where.error("lists are nested too deeply")
     for item in document.get("items") or ():
-        yield from _flatten(_typed(item, document), where, depth + 1)
+        yield from _flatten(_typed(item, document), where, depth + 1, versioned)
 
 
 def _is_list(document: Object) -> bool:
@@ -127,9 +133,11 @@ def _typed(item: Any, parent: Object) -> Any:
     return item
 
 
-def _check(body: Object, where: _Where) -> None:
+def _check(body: Object, where: _Where, versioned: bool) -> None:
     for field in ("apiVersion", "kind"):
         value = body.get(field)
+        if value is None and field == "apiVersion" and not versioned:
+            continue
         if not isinstance(value, str) or not value:
             raise where.error(f"the object has no {field}" if value is None else f"its {field} is {value!r}")
     metadata = body.get("metadata")

@@ -54,7 +54,7 @@ def apply_patches(resources: Resources, patches: Iterable[Fields], place: Place)
                 raise SourceError(f"{where} is a JSON patch, and has no target")
             _patch_json(resources, target, operations, where)
         else:
-            found = list(each_object(data, where, old_words=False))
+            found = list(each_object(data, where, old_words=False, versioned=target is None))
             if found:  # files in which everything is a comment are in use, and do nothing
                 _patch_merge(resources, target, found, where, allowed)
 

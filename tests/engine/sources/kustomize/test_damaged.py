@@ -100,3 +100,17 @@ def test_patches_of_comments_do_nothing_except_where_their_field_is_of_the_old_o
     old = b"resources: [a.yaml]\npatchesStrategicMerge: [p.yaml]\n"
     with pytest.raises(KymatuiError, match="holds no patch"):
         building.from_files({**files, "kustomization.yaml": old}, "archive", name="m")
+
+
+def test_a_patch_with_a_target_needs_no_api_version() -> None:
+    files = {
+        "a.yaml": b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+        "p.yaml": b"kind: Namespace\nmetadata: {name: a, labels: {b: c}}\n",
+    }
+    text = "resources: [a.yaml]\npatches: [{path: p.yaml%s}]\n"
+    with_target = (text % ", target: {kind: Namespace}").encode()
+    (found,) = building.from_files({**files, "kustomization.yaml": with_target}, "archive", name="m").objects
+    assert found == {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"b": "c"}}}
+    without = (text % "").encode()
+    with pytest.raises(KymatuiError, match="the object has no apiVersion"):
+        building.from_files({**files, "kustomization.yaml": without}, "archive", name="m")
