@@ -12,14 +12,14 @@ from kymatui.engine.bundles import BundleHook
 from kymatui.engine.concurrency import each
 from kymatui.engine.emptiness import others_in
 from kymatui.engine.finalizers import held_by
-from kymatui.engine.holders import holder, inventory_name
+from kymatui.engine.holders import holder, inventory_name, without_marks
 from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State
 from kymatui.engine.keeping import Keeper, SetKeeper
 from kymatui.engine.ordering import defined_kinds
 from kymatui.engine.planning import NAMESPACE
 from kymatui.engine.plans import Action, Part, Step
-from kymatui.engine.ports import Object
+from kymatui.engine.ports import Object, PatchKind
 from kymatui.engine.pruning import others_claim
 from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.remaining import GroupKind, Instance, Instances, count_remaining, managed_kinds
@@ -238,12 +238,28 @@ class _Deletion:
             if step.action is Action.KEEP:
                 self._kept.append(step)
             elif step.ref == own:
+                self._let_go()
                 self._remove({own: ""}, "which was made for the module")
                 return
             else:
                 self._remove({step.ref: ""}, "which is a part of the module")
+        self._let_go()
         with self.run.step("forget", self._inventory.name):
             keeper.remove(self._inventory)
+
+    def _let_go(self) -> None:
+        """What stays is nobody's part any more: whoever comes next may take it."""
+        mine = own_marks(self._inventory)
+
+        def unmark(step: Step) -> None:
+            live = self.run.cluster.get(step.ref)
+            if live is None or holder(live) != mine:
+                return
+            with self.run.step("let go", step.ref):
+                patch = without_marks(mine)
+                self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
+
+        each(self._kept, unmark, self.run.cancel, self.run.limits.width)
 
     def _others(self, namespace: str) -> tuple[str, ...]:
         mine = own_marks(self._inventory)

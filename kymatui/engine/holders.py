@@ -76,6 +76,14 @@ def mark(body: Object, bundle: Bundle) -> Object:
     return {**body, "metadata": {**metadata, "labels": labels}}
 
 
+def without_marks(mine: Holder) -> dict[str, Any]:
+    """A merge patch that takes the marks away from an object that stays."""
+    if mine.kind is HolderKind.HELM:
+        annotations = {ANNOTATION_RELEASE: None, ANNOTATION_RELEASE_NAMESPACE: None}
+        return {"metadata": {"labels": {LABEL_HELM: None}, "annotations": annotations}}
+    return {"metadata": {"labels": {LABEL_PART_OF: None}}}
+
+
 def holder(live: Mapping[str, Any]) -> Holder | None:
     """Whose an object is; None where nobody says that it is his.
 

@@ -16,6 +16,7 @@ from kymatui.engine.ports import Cluster, Object
 
 def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
     """The same bundle as it will be sent. Raises ConfigurationError that names the object that cannot be."""
+    bundle = replace(bundle, namespace=bundle.namespace or "default")
     where = bundle.origin.address or bundle.name
     for body in (*bundle.crds, *bundle.objects, *(hook.body for hook in bundle.hooks)):
         named(body, where)

@@ -139,7 +139,10 @@ def test_what_was_there_before_and_what_others_hold_stays(place: Place) -> None:
         ("ConfigMap", "settings"),
         ("ServiceAccount", "manager"),
     }
-    assert place.get("v1", "ConfigMap", "settings") is not None
+    kept = place.get("v1", "ConfigMap", "settings")
+    assert kept is not None
+    assert kept["metadata"].get("labels", {}) == {}
+    install(place, bundle(place, make.config_map("settings"), name="another"))
     assert place.get("v1", "ServiceAccount", "manager") is not None
     assert place.get("apps/v1", "Deployment", "manager") is None
     assert exists(place, place.namespace)
