@@ -21,11 +21,17 @@ _SIZE = (120, 40)
 def require_screen(connect: Callable[[], Session]) -> None:
     """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
     from textual.css.errors import StylesheetError
+    from textual.css.stylesheet import Stylesheet
 
     from kymatui.ui.app import KymatuiApp
 
+    app = KymatuiApp(connect)
     try:
-        asyncio.run(_look(KymatuiApp(connect)))
+        # a screen whose styles cannot be read never starts, and whoever waits for it waits half a minute
+        sheet = Stylesheet(variables=app.get_css_variables())
+        sheet.read_all(app.css_path)
+        sheet.parse()
+        asyncio.run(_look(app))
     except StylesheetError as error:
         raise KymatuiError(
             f"the screen's stylesheets cannot be used: {_places(error)}", hint="install kymatui again"
