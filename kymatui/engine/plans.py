@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kymatui.domain.kymas import Policy as Policy
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles import Bundle, BundleHook, hooks_of
 from kymatui.engine.diffing import FieldChange
@@ -31,13 +32,6 @@ class Part(StrEnum):
     OBJECT = "object"
     RESOURCE = "resource"  # the module's default custom resource
     PREVIOUS = "previous"  # an earlier version had it
-
-
-class Policy(StrEnum):
-    """What to do with the module's default custom resource."""
-
-    CREATE_AND_DELETE = "CreateAndDelete"
-    IGNORE = "Ignore"
 
 
 @dataclass(frozen=True, slots=True)
