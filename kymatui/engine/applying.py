@@ -14,7 +14,7 @@ from kymatui.engine.documents import digest
 from kymatui.engine.finalizers import held_by
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
 from kymatui.engine.hooks import run_hooks
-from kymatui.engine.inventories import Inventory, Item, State, merged
+from kymatui.engine.inventories import Inventory, Item, State, merged, revived
 from kymatui.engine.keeping import Keeper
 from kymatui.engine.ordering import defined_kinds, identity, is_definition
 from kymatui.engine.planning import NAMESPACE, installed, keeper_for
@@ -141,7 +141,7 @@ class _Application:
         """Everything but the namespace. The order of things is that of Helm, with what is old taken away last."""
         plan, run = self.plan, self.run
         self._keeper = keeper_for(self._bundle, run.cluster, run.clock)
-        previous = self._keeper.read()
+        previous = revived(self._keeper.read())
         self._verify(previous, objects=check)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb

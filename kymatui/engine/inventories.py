@@ -88,6 +88,13 @@ class Inventory:
         return self.item(ref) is not None
 
 
+def revived(inventory: Inventory | None) -> Inventory | None:
+    """The same for whoever installs: after a deletion that was cut off he begins anew, default resource and all."""
+    if inventory is None or inventory.state is not State.DELETING:
+        return inventory
+    return replace(inventory, first=True, resource_created=False, done=())
+
+
 def merged(old: Iterable[Item], new: Iterable[Item]) -> tuple[Item, ...]:
     """Both, each object once; what is said of an old one stays, in the version of the new one."""
     before = {identity(item.ref): item for item in old}

@@ -17,7 +17,7 @@ from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
-from kymatui.engine.inventories import Inventory
+from kymatui.engine.inventories import Inventory, revived
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
 from kymatui.engine.ordering import identity, waves
 from kymatui.engine.plans import Action, Intent, Observed, Part, Plan, Policy, Right, Step
@@ -112,7 +112,7 @@ class Planner:
     def plan(self) -> Plan:
         module = self._intent.module
         note = refuse_managed(self._cluster, module) if module else ""
-        previous = self._previous = _installed_before(self._cluster, self._clock, self._bundle)
+        previous = self._previous = revived(_installed_before(self._cluster, self._clock, self._bundle))
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)

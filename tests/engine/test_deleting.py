@@ -203,3 +203,17 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
         drop_finalizers(run, ref, [f"{place.group}/cleanup"])
     remove(place)
     assert not exists(place, place.namespace)
+
+
+def test_after_a_deletion_that_was_cut_off_an_installation_begins_anew(place: Place) -> None:
+    what = bundle(place, *module(place), resource=make.custom(place.group, "Thing", "default"))
+    install(place, what)
+    place.fault("error", verb="delete", resource="deployments.apps")
+    with pytest.raises(PartlyDoneError, match=r"1 object\(s\) are gone"):
+        remove(place, limits=replace(IMPATIENT, patience=replace(LIMITS.patience, attempts=2)))
+    place.fault("clear")
+    assert place.get(f"{place.group}/v1", "Thing", "default") is None
+    install(place, what)
+    assert place.get(f"{place.group}/v1", "Thing", "default") is not None
+    remove(place)
+    assert not exists(place, place.namespace)
