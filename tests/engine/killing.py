@@ -103,7 +103,7 @@ def contents(cluster: KubeCluster, namespace: str, group: str) -> dict[str, Json
             continue
         for body in cluster.list(kind.gvk, namespace if kind.namespaced else ""):
             name = body["metadata"]["name"]
-            mine = kind.namespaced or name.startswith(namespace) or name.endswith(group)
+            mine = kind.namespaced or name.startswith(namespace) or name.endswith(f".{group}")
             if mine and not body["metadata"].get("ownerReferences"):
                 plain = _plain({key: part for key, part in body.items() if key != "status"}, namespace)
                 found[f"{kind.gvk.kind} {plain['metadata']['name']}"] = plain

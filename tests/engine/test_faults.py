@@ -17,9 +17,10 @@ from kymatui.errors import (
     ThrottledError,
     UnreachableError,
 )
+from tests.engine import killing, thirty
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
-from tests.engine.installing import LIMITS, bundle, install, plan
+from tests.engine.installing import LIMITS, install, plan
 from tests.engine.places import Json, Place
 from tests.engine.test_charts import statuses, uninstall
 
@@ -59,13 +60,20 @@ def test_a_module_is_installed_and_goes_through_anything_that_passes(
     assert place.get("v1", "ConfigMap", "c0") is None
 
 
-def test_every_third_request_fails_and_the_module_is_there(place: Place) -> None:
-    what = bundle(place, *module(place), resource=make.custom(place.group, "Thing", "default"))
-    for word in ("error", "conflict", "drop"):
-        place.fault(word, probability=0.1)
-    install(place, what)
+def test_a_server_that_fails_at_random_leaves_what_a_calm_one_does(place: Place) -> None:
+    other = Place(place.kubeconfig, f"x{place.name}", place.folder)
+    for where, faulty in ((other, False), (place, True)):
+        for word in ("error", "conflict", "drop"):
+            if faulty:
+                place.fault(word, probability=0.07)
+        if faulty:
+            place.fault("latency", seconds=0.2, probability=0.05)
+        install(where, thirty.as_manifest(where.namespace, where.group, "1"))
+        install(where, thirty.as_manifest(where.namespace, where.group, "2"))
     place.fault("clear")
-    assert plan(place, what).changes_nothing
+    found = [killing.contents(where.raw, where.namespace, where.group) for where in (other, place)]
+    other.close()
+    assert found[0] == found[1]
 
 
 class Instant:
