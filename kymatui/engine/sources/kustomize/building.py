@@ -63,7 +63,14 @@ def build(place: Place) -> list[Object]:
     generating.add_hashes(resources)
     fix_references(resources, config)
     ordered = target.kustomization.order.sorted(resources)
-    return [one.body for one in ordered if not _is_local(one)]
+    return [_printed(one) for one in ordered if not _is_local(one)]
+
+
+def _printed(one: Resource) -> Object:
+    """Annotations that are empty are left out, labels are not."""
+    if not one.metadata.get("annotations", True):
+        del one.metadata["annotations"]
+    return one.body
 
 
 def _is_local(one: Resource) -> bool:

@@ -19,7 +19,6 @@ from kymatui.engine.sources.reading import SourceError
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _LINE: Final = 70
-_BEHAVIORS: Final = ("", "unspecified", "create", "replace", "merge")
 _LETTERS: Final = str.maketrans("013ae", "ghkmt")
 _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
@@ -86,9 +85,7 @@ def _base(kind: str, fields: Fields) -> dict[str, Any]:
 
 def _resource(body: dict[str, Any], fields: Fields, everywhere: Options) -> Resource:
     options = Options.read(fields.child("options")).under(everywhere)
-    behavior = fields.text("behavior")
-    if behavior not in _BEHAVIORS:
-        raise fields.error("behavior", f"is {behavior!r}, and should be create, replace or merge")
+    behavior = fields.text("behavior")  # what is none of kustomize's is as good as nothing to it, too
     fields.finish()
     for name in ("labels", "annotations"):
         if texts := dict(getattr(options, name)):

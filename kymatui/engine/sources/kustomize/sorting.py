@@ -49,7 +49,8 @@ class Order:
         return sorted(found, key=lambda one: _key(one.current, ranks))
 
 
-def _key(one: Id, ranks: dict[str, int]) -> tuple[int, str, str, str]:
+def _key(one: Id, ranks: dict[str, int]) -> tuple[int, str, str]:
+    """Namespace and name are one text, in which a namespace that another begins with comes behind it."""
     group, version, kind = one.kind
     kinds = f"{group or '~G'}_{version or '~V'}_{kind or '~K'}"
-    return ranks.get(kind, 0), kinds, one.namespace or "~X", one.name or "~N"
+    return ranks.get(kind, 0), kinds, f"{one.namespace or '~X'}|{one.name or '~N'}"

@@ -114,3 +114,35 @@ def test_a_patch_with_a_target_needs_no_api_version() -> None:
     without = (text % "").encode()
     with pytest.raises(KymatuiError, match="the object has no apiVersion"):
         building.from_files({**files, "kustomization.yaml": without}, "archive", name="m")
+
+
+def test_objects_of_one_kind_are_in_the_order_of_namespace_and_name_as_one_text() -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\n"
+    texts = [head % one for one in (("z", "a"), ("b", "a-b"), ("a", "b"), ("c", "a"))]
+    files = {"kustomization.yaml": b"resources: [a.yaml]\n", "a.yaml": "---\n".join(texts).encode()}
+    found = building.from_files(files, "archive", name="m").objects
+    names = [(one["metadata"]["namespace"], one["metadata"]["name"]) for one in found]
+    assert names == [("a-b", "b"), ("a", "c"), ("a", "z"), ("b", "a")]
+
+
+@pytest.mark.parametrize("nothing", ["{}", "null", ""])
+def test_annotations_that_are_empty_are_left_out(nothing: str) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: {nothing}\n"
+    files = {"kustomization.yaml": b"resources: [a.yaml]\n", "a.yaml": text.encode()}
+    (found,) = building.from_files(files, "archive", name="m").objects
+    assert found["metadata"] == {"name": "a"}
+
+
+def test_a_behavior_that_is_none_makes_an_object_and_changes_none() -> None:
+    generator = (
+        "configMapGenerator: [{name: a, behavior: add, literals: [k=v], options: {disableNameSuffixHash: true}}]"
+    )
+    files = {"kustomization.yaml": generator.encode()}
+    (found,) = building.from_files(files, "archive", name="m").objects
+    assert found["data"] == {"k": "v"}
+    files = {
+        "kustomization.yaml": f"resources: [a.yaml]\n{generator}".encode(),
+        "a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    }
+    with pytest.raises(KymatuiError, match="is there already"):
+        building.from_files(files, "archive", name="m")
