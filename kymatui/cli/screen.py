@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.connecting import connected, wanted
+from kymatui.cli.curtain import curtain
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import THEME_NAMES
@@ -38,10 +39,6 @@ def show(
     again.
     """
     _require_terminal()
-    import sys
-
-    from kymatui.ui.app import KymatuiApp
-
     # while lists are read in other threads, the screen gets its turn five times as soon
     sys.setswitchinterval(0.001)
     opened: list[CatalogSession] = []
@@ -50,17 +47,21 @@ def show(
         opened.append(connect())
         return opened[-1]
 
-    app = KymatuiApp(
-        opening,
-        context=options.context,
-        namespace=options.namespace,
-        read_only=options.read_only,
-        settings=replace(
-            settings,
-            theme=getattr(args, "theme", None) or settings.theme,
-            ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
-        ),
+    settings = replace(
+        settings,
+        theme=getattr(args, "theme", None) or settings.theme,
+        ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
+    with curtain(ascii_only=settings.ascii):
+        from kymatui.ui.app import KymatuiApp
+
+        app = KymatuiApp(
+            opening,
+            context=options.context,
+            namespace=options.namespace,
+            read_only=options.read_only,
+            settings=settings,
+        )
     result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))
     if app.fatal is not None:
         raise app.fatal

@@ -132,7 +132,7 @@ class KymatuiApp(App[int]):
         """Behind the first paint: everything that it need not wait for."""
         self.has_begun = True
         for screen in self.ways.framed:
-            screen.call_later(screen.prompt)
+            screen.call_later(screen.prepare_prompt)
         self._mailbox.open()
         self._link.start()
         self.set_interval(1, self._tick)

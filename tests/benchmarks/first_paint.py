@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.first_paint [RUNS]
 
-The kubeconfig points to a port where nobody listens: what is measured is kymatui, not a cluster. An app of one line of
-text is measured in turn with it, because what Textual itself needs is the floor, and no machine is as idle as the next.
+The kubeconfig points to a port where nobody listens: what is measured is kymatui, not a cluster. Two moments count: the
+frame's first words, which are there before the toolkit is loaded, and the whole frame as the toolkit paints it. An app
+of one line of text is measured in turn with them, because what Textual itself needs is the floor of the second.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ class OneLine(App[int]):
 
 OneLine().run()
 """
-PAINTED = b"kymatui"
+ANSWERED, PAINTED = b"kymatui", b"[RW]"
 _TICK = 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def first_paint(folder: Path, words: Sequence[str]) -> tuple[float, float]:
-    """Wall and processor milliseconds until the frame's first words are on the terminal."""
+def first_paint(folder: Path, words: Sequence[str], wanted: bytes) -> tuple[float, float]:
+    """Wall and processor milliseconds until what is wanted is on the terminal."""
     environment = {
         **os.environ,
         "KUBECONFIG": str(folder / "kubeconfig"),
@@ -57,7 +58,7 @@ def first_paint(folder: Path, words: Sequence[str]) -> tuple[float, float]:
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     seen = b""
     try:
-        while PAINTED not in seen:
+        while wanted not in seen:
             if not select.select([terminal], [], [], 10)[0]:
                 raise SystemExit("nothing was painted within 10 s")
             seen += os.read(terminal, 65536)
@@ -80,13 +81,17 @@ def main() -> None:
         folder = Path(place)
         (folder / "kubeconfig").write_text(KUBECONFIG)
         (folder / "one_line.py").write_text(ONE_LINE)
-        rivals = {"kymatui": ["-m", "kymatui"], "one line of text": [str(folder / "one_line.py")]}
-        for words in rivals.values():
-            first_paint(folder, words)  # warms the caches of bytecode and files
+        rivals = {
+            "kymatui, the first words": (["-m", "kymatui"], ANSWERED),
+            "kymatui, the whole frame": (["-m", "kymatui"], PAINTED),
+            "one line of text": ([str(folder / "one_line.py")], ANSWERED),
+        }
+        for words, wanted in rivals.values():
+            first_paint(folder, words, wanted)  # warms the caches of bytecode and files
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in rivals}
         for _ in range(runs):
-            for name, words in rivals.items():
-                times[name].append(first_paint(folder, words))
+            for name, (words, wanted) in rivals.items():
+                times[name].append(first_paint(folder, words, wanted))
     print(f"| first paint of {runs} runs in turn | min ms | median ms | max ms | processor ms |")
     print("|---|---|---|---|---|")
     for name, found in times.items():

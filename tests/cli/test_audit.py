@@ -15,6 +15,8 @@ import yaml
 from kymatui.cli.main import main
 from kymatui.sandbox.process import start_sandbox
 
+pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
+
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:

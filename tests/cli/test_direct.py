@@ -23,6 +23,8 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 SPACE = "backup-operator"
 
+pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
+
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:

@@ -12,6 +12,8 @@ import pytest
 from kymatui.cli.main import main
 from kymatui.sandbox.process import start_sandbox
 
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all of them
+
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:

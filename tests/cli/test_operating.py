@@ -28,6 +28,8 @@ KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 SPACE = "modules"
 
+pytestmark = pytest.mark.xdist_group("operating")  # one sandbox for all of them
+
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[RunningSandbox]:

@@ -108,3 +108,14 @@ def test_what_may_not_be_listed_takes_nothing_from_the_rest(
     status, drawn = left_with_q(cluster, tmp_path, home, "moduleab")
     assert status == 0
     assert "moduleaa" in drawn
+
+
+def test_the_frame_answers_before_the_screen_is_loaded(tmp_path: Path, home: dict[str, str]) -> None:
+    """In a process in which nothing of the toolkit can be imported, the words are there all the same, and go again."""
+    program = "import sys; sys.modules['textual'] = None\nfrom kymatui.cli.main import main\nsys.exit(main([]))"
+    home["KUBECONFIG"] = str(write_kubeconfig(tmp_path, "http://127.0.0.1:9"))
+    found = in_terminal("starting", "", [sys.executable, "-c", program], home)
+    before, _, behind = found.stdout.partition("starting")
+    assert "\x1b[?1049h" in before
+    assert "kymatui › modules" in before
+    assert "\x1b[?25h\x1b[?1049l" in behind

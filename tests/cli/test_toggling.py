@@ -14,6 +14,8 @@ import pytest
 from kymatui.cli.main import main
 from kymatui.sandbox.process import start_sandbox
 
+pytestmark = pytest.mark.xdist_group("toggling")  # one sandbox for all of them
+
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

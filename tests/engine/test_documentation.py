@@ -1,4 +1,4 @@
-"""docs/engine.md says what is so: its blocks are run, one after another."""
+"""The engine's handbook says what is so: its blocks are run, one after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.places import Place
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "kymatui" / "engine" / "README.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MODULE = """
 apiVersion: v1

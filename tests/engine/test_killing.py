@@ -17,8 +17,7 @@ from kymatui.sandbox.process import RunningSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = [
-    ("manifest", "install", ["45%", "80%"]),
-    ("manifest", "upgrade", ["75%"]),
+    ("manifest", "install", ["62%"]),
     ("manifest", "uninstall", ["50%"]),
     ("chart", "install", ["50%"]),
 ]

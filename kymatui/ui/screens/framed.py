@@ -117,7 +117,7 @@ class FramedScreen(PromptingScreen):
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
         if self.kymatui.has_begun:  # the prompt of the first screen is not there before its first paint
-            self.call_after_refresh(self.prompt)
+            self.call_after_refresh(self.prepare_prompt)
 
     @property
     def is_whole(self) -> bool:

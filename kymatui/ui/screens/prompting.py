@@ -66,6 +66,11 @@ class PromptingScreen(Screen[None]):
     async def action_command(self, text: str = "") -> None:
         (await self.prompt()).open("command", text, candidates=candidates(self.all_commands()))
 
+    async def prepare_prompt(self) -> None:
+        """Makes the prompt before anybody wants it, unless the screen is on its way out already."""
+        if self.is_attached:
+            await self.prompt()
+
     async def prompt(self) -> Prompt:
         """The prompt, made when it is wanted for the first time."""
         from kymatui.ui.widgets.prompt import Prompt
