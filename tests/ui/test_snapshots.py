@@ -51,6 +51,7 @@ SCREENS = {
     "module-yaml": ("j", "y", "slash", *"state", "enter"),
     "module-history": ("j", "h"),
     "channels": ("M",),
+    "changes": ("H",),
     "problems": ("P",),
 }
 
