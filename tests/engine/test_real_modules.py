@@ -25,7 +25,7 @@ MANIFESTS = (
     "kyma/raw-manifests/template-operator-manifest.yaml",
     "kyma/raw-manifests/manifest-contains-duplicate-resources.yaml",
 )
-CHARTS = ("bitnami-prometheus", "cert-manager-cert-manager", "grafana-fluent-bit", "strimzi-strimzi-kafka-operator")
+CHARTS = ("bitnami-prometheus", "cert-manager-cert-manager", "grafana-fluent-bit")
 UPGRADES = [("eventing-1.0.2", "eventing-1.2.1"), ("btp-operator-1.1.16", "btp-operator-1.1.17")]
 
 
