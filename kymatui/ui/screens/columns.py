@@ -1,4 +1,4 @@
-"""Which columns the catalog has and in which order; for now, or kept in the configuration file."""
+"""Which columns the catalog has and in which order; for this run, or kept in the configuration file."""
 
 from __future__ import annotations
 
