@@ -14,10 +14,9 @@ from kymatui.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kymatui.domain.fleets import Fleet, Runtime, VersionCounts
+    from kymatui.domain.fleets import Runtime, VersionCounts
 
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
-_GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,9 @@ class FleetCommand:
         parser.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
         parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
         if not self.matrix:
-            parser.add_argument("--group", choices=_GROUPS, help="count runtimes instead of listing them")
+            from kymatui.domain.fleets import GROUPS
+
+            parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
         add_cluster_options(parser, default=argparse.SUPPRESS)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -54,7 +55,7 @@ class FleetCommand:
         if self.matrix:
             say(_matrix(cluster, version_matrix(chosen), args.output))
         elif args.group:
-            say(_groups(cluster, chosen, fleet, args))
+            say(_groups(cluster, chosen, args))
         else:
             say(_runtimes(cluster, chosen, args.output, time.time()))
         return 0
@@ -162,10 +163,10 @@ def _json(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-def _groups(cluster: str, runtimes: Sequence[Runtime], fleet: Fleet, args: argparse.Namespace) -> str:
-    from dataclasses import replace
+def _groups(cluster: str, runtimes: Sequence[Runtime], args: argparse.Namespace) -> str:
+    from kymatui.domain.fleets import Fleet
 
-    counts = replace(fleet, runtimes=tuple(runtimes)).count(args.group)
+    counts = Fleet(tuple(runtimes), ()).count(args.group)
     if args.output in ("json", "yaml"):
         return document({"cluster": cluster, "group": args.group, "counts": dict(counts)}, args.output)
     draw = markdown if args.output == "md" else table

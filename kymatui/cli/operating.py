@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from kymatui.cli.direct.options import add_fetching
 from kymatui.cli.printing import say
 from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
 
@@ -75,14 +76,7 @@ RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
 def _configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.main import add_cluster_options
 
-    parser.add_argument(
-        "--insecure-registry",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="a registry (host[:port]) that may be reached without TLS; may be repeated",
-    )
-    parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
+    add_fetching(parser)
     add_cluster_options(parser, default=argparse.SUPPRESS)
 
 

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.asking import confirm
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
 from kymatui.errors import ForbiddenError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
@@ -131,13 +132,7 @@ class _Run:
 
     def _confirm(self, proposal: Proposal) -> None:
         say(_plan(proposal, "table"), sys.stderr)
-        if self._args.yes:
-            return
-        if not sys.stdin.isatty():
-            raise RefusedError("nobody can be asked here, and nothing was changed", hint="--yes goes on without asking")
-        print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise RefusedError("not confirmed; nothing was changed")
+        confirm("Go on?", yes=self._args.yes)
 
     def _wait(self, proposal: Proposal, generation: int) -> int:
         def tell(stage: Any) -> None:

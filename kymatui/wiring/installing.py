@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ class Source:
     value_files: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     set_string: tuple[str, ...] = ()
-    set_json: tuple[str, ...] = field(default_factory=tuple)
+    set_json: tuple[str, ...] = ()
 
     @property
     def is_catalog(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -22,7 +22,7 @@ class FetchOptions:
     """Registries (host[:port]) that may go without TLS, and a file of certificates to trust."""
 
     insecure: tuple[str, ...] = ()
-    ca: str | None = field(default=None)
+    ca: str | None = None
 
 
 def fetcher(options: FetchOptions | None = None) -> Fetcher:

@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, confirm, opened
+from kymatui.cli.asking import confirm
+from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
 from kymatui.cli.direct.showing import removal_json, removal_text
 from kymatui.cli.printing import document, say
 from kymatui.errors import KymatuiError, RefusedError
@@ -39,7 +40,7 @@ class DeleteCommand:
             _guard(found, args)
             if args.output == "table":
                 say(removal_text(found, "table"), sys.stderr)
-            confirm(f"Delete {found.inventory.name}?", args)
+            confirm(f"Delete {found.inventory.name}?", yes=args.yes)
             if not args.no_backup:
                 _keep(place, found, args.backup)
             return _delete(place, found)
@@ -61,7 +62,7 @@ class RestoreCommand:
             say(f"{len(objects)} objects are in {args.file}", sys.stderr)
             if args.dry_run:
                 return 0
-            confirm("Create those that are missing?", args)
+            confirm("Create those that are missing?", yes=args.yes)
             made, there = restore(objects, place.cluster)
         say(f"{len(made)} created, {len(there)} were there already")
         return 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import (
     FORMATS,
     Place,
@@ -17,7 +18,6 @@ from kymatui.cli.direct.options import (
     add_running,
     add_source,
     cancellable,
-    confirm,
     intent_of,
     opened,
 )
@@ -119,7 +119,7 @@ class CheckCommand:
             _pin_version(place, args)
             report = check(intent_of(place, args.name), place.cluster, SystemClock())
         rows = [
-            [drift.finding.value, str(drift.ref), field.path if field else drift.reason, _who(field)]
+            [drift.finding.value, str(drift.ref), field.path if field else drift.reason, field.manager if field else ""]
             for drift in report.drifts
             for field in (drift.fields or (None,))
         ]
@@ -136,10 +136,6 @@ class CheckCommand:
             words = "is as it should be" if report.consistent else "is not as it should be"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
         return 0 if report.ready else RefusedError.exit_code
-
-
-def _who(field: object) -> str:
-    return str(getattr(field, "manager", "") or "")
 
 
 def _pin_version(place: Place, args: argparse.Namespace) -> None:
@@ -191,7 +187,7 @@ def carry_out(place: Place, plan: Plan) -> int:
         return _show(plan, form, "planned")
     if form == "table":
         say(plan_text(plan, "table"), sys.stderr)
-    confirm(f"Install {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", args)
+    confirm(f"Install {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
     journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
     with cancellable() as cancel:
@@ -206,21 +202,19 @@ def carry_out(place: Place, plan: Plan) -> int:
 
 
 def _done(plan: Plan, outcome: Outcome, form: str) -> int:
+    from kymatui.engine.plans import Action
+
     if form != "table":
         return _show(plan, form, "done")
     version = f" {plan.bundle.version}" if plan.bundle.version else ""
     say(
         f"{plan.bundle.name}{version}: {len(outcome.written)} written, {len(outcome.deleted)} deleted, "
-        f"{_same(plan)} same"
+        f"{len(plan.of(Action.SAME))} same"
     )
     notes = plan.bundle.release.notes if plan.bundle.release is not None else ""
     if notes:
         say(f"\n{notes}")
     return 0
-
-
-def _same(plan: Plan) -> int:
-    return sum(step.action.value == "same" for step in plan.steps)
 
 
 def _show(plan: Plan, form: str, outcome: str) -> int:

@@ -75,7 +75,11 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def add_fetching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--insecure-registry", action="append", default=[], metavar="HOST", help="a registry that may go without TLS"
+        "--insecure-registry",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a registry that may go without TLS",
     )
     parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
 
@@ -169,17 +173,6 @@ def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
     if isinstance(choice, str):
         raise ConfigurationError(choice)
     return catalog_bundle(choice, blobs), choice.template.associated
-
-
-def confirm(question: str, args: argparse.Namespace) -> None:
-    """Asks, unless it was said beforehand; RefusedError for anything but a yes."""
-    if args.yes:
-        return
-    if not sys.stdin.isatty():
-        raise RefusedError("nobody can be asked here, and nothing was changed", hint="--yes goes on without asking")
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise RefusedError("not confirmed; nothing was changed")
 
 
 @contextmanager

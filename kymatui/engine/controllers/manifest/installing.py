@@ -22,7 +22,7 @@ from kymatui.engine.inventories import Inventory
 from kymatui.engine.planning import installed, plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Policy
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster
-from kymatui.engine.running import Run, begin
+from kymatui.engine.running import Run
 from kymatui.engine.sources.installs import Failure, InstallReader
 from kymatui.engine.transforms import transformed, with_annotations, with_labels
 from kymatui.errors import CancelledError, KymatuiError
@@ -101,13 +101,7 @@ class Installation:
             conflict = all(step.action is Action.CONFLICT for step in made.blockers)
             words = "; ".join(f"{step.ref}: {_conflicts(step.conflicts) or step.reason}" for step in made.blockers)
             return Result(name, State.WARNING if conflict else State.ERROR, words, self._known(bundle))
-        with begin(
-            self._cluster,
-            clock=self._site.clock,
-            cancel=self._cancel,
-            limits=self._site.limits,
-            manager=OPERATOR_FIELD_MANAGER,
-        ) as run:
+        with self._site.begin(self._cluster, self._cancel) as run:
             outcome = apply(made, run, wait=False)
             inventory = outcome.inventory or self._known(bundle)
             return self._ready(name, inventory, run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -11,8 +12,8 @@ from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import OPERATOR
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.ports import Blobs, Clock, Cluster, Object
-from kymatui.engine.running import Limits
+from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
+from kymatui.engine.running import Limits, Run, begin
 from kymatui.engine.sources.targets import Target
 from kymatui.engine.transforms import Transform
 
@@ -84,6 +85,10 @@ class Site:
     authenticated: Callable[[Sequence[Object]], Blobs] | None = None
     owners: Owners = field(default_factory=Owners)
     limits: Limits = field(default_factory=lambda: Limits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
+
+    def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:
+        """A run of one turn on a cluster."""
+        return begin(cluster, clock=self.clock, cancel=cancel, limits=self.limits, manager=OPERATOR_FIELD_MANAGER)
 
 
 def in_charge(raw: Mapping[str, Any]) -> str:

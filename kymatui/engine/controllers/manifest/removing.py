@@ -15,7 +15,6 @@ from kymatui.engine.keeping import SetKeeper
 from kymatui.engine.planning import installed
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.removals import removal
-from kymatui.engine.running import begin
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 
@@ -40,13 +39,7 @@ class Removal:
             found = removal(entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel)
             if found is None:
                 return ""
-            with begin(
-                self._cluster,
-                clock=self._site.clock,
-                cancel=self._cancel,
-                limits=self._site.limits,
-                manager=OPERATOR_FIELD_MANAGER,
-            ) as run:
+            with self._site.begin(self._cluster, self._cancel) as run:
                 delete(found, run)
             return ""
         except CancelledError:

@@ -1,8 +1,7 @@
 """The status of a Manifest, in the words of both generations; written only where it says something new.
 
 v1beta2 (and v1alpha1 from February 2023 on) has a state, the last operation, conditions one of each type, and the list
-of what was applied. v1alpha1 of January 2023 knows conditions with their install, and neither Warning nor Unmanaged;
-what a definition does not know, the server prunes.
+of what was applied. v1alpha1 knows neither Warning nor Unmanaged; what a definition does not know, the server prunes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class Said:
     holds: bool | None
     message: str = ""
     reason: str = ""
-    install: Mapping[str, str] | None = None
 
     @property
     def status(self) -> str:
@@ -104,8 +102,6 @@ def _condition(manifest: Manifest, old: Mapping[str, Any], said: Said, stamp: st
         "lastTransitionTime": old["lastTransitionTime"] if same else stamp,
         "observedGeneration": manifest.meta.generation,
     }
-    if said.install is not None:
-        made["installInfo"] = dict(said.install)
     return made
 
 
