@@ -14,11 +14,12 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import ACCENTS
 from kymatui.ui.ascii import AsciiFilter
+from kymatui.ui.cluster_view import ClusterView
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.glyphs import SIGNS
-from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Looks, Place, Seen, Session
+from kymatui.ui.link import Looks, Place, Session
 from kymatui.ui.mailbox import Mailbox
-from kymatui.ui.presenters.connection import Connection, banner, describe
+from kymatui.ui.presenters.connection import Connection, banner
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.stylesheets import styles_dir
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from kymatui.domain.histories import History
     from kymatui.domain.locating import Locations
-    from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
 
@@ -80,17 +80,10 @@ class KymatuiApp(App[int]):
         self._ascii = AsciiFilter(self.settings.ascii)
         self.ways = Ways(self)
         self.fatal: KymatuiError | None = None
-        self.snapshot: Snapshot | None = None
-        self.catalog: Catalog | None = None
-        self.failure: KymatuiError | None = None
         self.problems: list[str] = []
         self._place, self._namespace, self._read_only = context, namespace, read_only
         self._mailbox = Mailbox(self._deliver)
-        self._link = ClusterLink(connect, self._read, self._mailbox)
-        self._memory: Memory | None = None
-        self.history: History | None = None
-        self.locations: Locations
-        self._looked_at: dict[object, Looks] = {}
+        self._view = ClusterView(connect, self._mailbox, clock)
         self._interrupted_at = float("-inf")
         self.has_begun = False
 
@@ -105,20 +98,32 @@ class KymatuiApp(App[int]):
         self.stylesheet.set_variables(self.get_css_variables())
         self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
 
-    def _read(self, snapshot: Snapshot) -> Catalog:
-        """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
-        import kymatui.ui.presenters.catalog  # noqa: F401
-        from kymatui.domain.catalog import catalog
-        from kymatui.domain.histories import History
-        from kymatui.domain.locating import locate
-        from kymatui.domain.remembering import Memory
+    # what is known of the cluster on show
 
-        if self._memory is None or self.history is None:
-            self._memory, self.history = Memory(), History()
-        found = catalog(snapshot, self.clock(), memory=self._memory)
-        self.locations = locate(snapshot, self._memory)
-        self.history.see(found, snapshot, self.locations, self.clock())
-        return found
+    @property
+    def view(self) -> ClusterView:
+        """The cluster that the screens are about."""
+        return self._view
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return self.view.snapshot
+
+    @property
+    def catalog(self) -> Catalog | None:
+        return self.view.catalog
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        return self.view.failure
+
+    @property
+    def history(self) -> History | None:
+        return self.view.history
+
+    @property
+    def locations(self) -> Locations:
+        return self.view.locations
 
     # life
 
@@ -134,25 +139,18 @@ class KymatuiApp(App[int]):
         for screen in self.ways.framed:
             screen.call_later(screen.prepare_prompt)
         self._mailbox.open()
-        self._link.start()
+        self._view.start()
         self.set_interval(1, self._tick)
         if self.settings.keys:
             self._check_keys()
 
     def on_unmount(self) -> None:
         self._mailbox.close()
-        self._link.close()
+        self._view.close()
 
     def follow(self, looker: object, looks: Looks) -> None:
         """A screen says what it shows; nothing ends that. The last to come is served first."""
-        if self._looked_at.get(looker, Looks()) == looks:
-            return
-        self._looked_at.pop(looker, None)
-        if looks:
-            self._looked_at[looker] = looks
-        newest = list(reversed(self._looked_at.values()))
-        events = tuple(ref for found in newest for ref in found.events)
-        self._link.follow(Looks(events, tuple(ref for found in newest for ref in found.owned)))
+        self.view.follow(looker, looks)
 
     def _tick(self) -> None:
         """Ages move only where something is stale; a live picture costs nothing while nothing happens."""
@@ -162,15 +160,11 @@ class KymatuiApp(App[int]):
     # what arrives from the cluster
 
     def _deliver(self, values: Mapping[str, object]) -> None:
-        place = values.get(CLUSTER)
-        if isinstance(place, Place):
+        place, failure = self._view.deliver(values)
+        if place is not None:
             self._arrive(place)
-        seen = values.get(CATALOG)
-        if isinstance(seen, Seen):
-            self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
-        for failure in (seen, values.get(FAILURE)):
-            if isinstance(failure, KymatuiError):
-                self._failed(failure)
+        if failure is not None:
+            self._failed(failure)
         if self.shown is not None:
             self.shown.catch_up()
 
@@ -183,14 +177,13 @@ class KymatuiApp(App[int]):
             self.set_class(name == accent, f"-accent-{name}")
 
     def _failed(self, failure: KymatuiError) -> None:
-        self.failure = failure
         if isinstance(failure, ConfigurationError):  # there is nothing to wait for: the words belong on the terminal
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
 
     @property
     def connection(self) -> Connection:
-        return describe(self.snapshot.feeds if self.snapshot else {}, self.clock(), self.failure)
+        return self.view.connection
 
     @property
     def frame_facts(self) -> FrameFacts:
@@ -259,7 +252,7 @@ class KymatuiApp(App[int]):
             super().action_command_palette()
 
     def action_reconnect(self) -> None:
-        self._link.retry()
+        self.view.retry()
 
     def action_interrupt(self) -> None:
         now = self.clock()

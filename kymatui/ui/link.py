@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kymatui.domain.snapshots import FeedState
 from kymatui.errors import KymatuiError
-from kymatui.ui.mailbox import Mailbox
+from kymatui.ui.mailbox import Mailbox, Pigeonhole
 
 if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
@@ -87,7 +87,7 @@ class ClusterLink:
         self,
         connect: Callable[[], Session],
         read: Callable[[Snapshot], Catalog],
-        mailbox: Mailbox,
+        mailbox: Mailbox | Pigeonhole,
         *,
         pause: float = 0.1,  # between two looks while lists are coming
     ) -> None:

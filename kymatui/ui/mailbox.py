@@ -72,3 +72,22 @@ class Mailbox:
         self._drained_at = asyncio.get_running_loop().time()
         if values:
             self._deliver(values)
+
+
+class Pigeonhole:
+    """A part of a mailbox: what is put in under a name of its own, so that several can share one crossing."""
+
+    def __init__(self, mailbox: Mailbox, name: str) -> None:
+        self._mailbox = mailbox
+        self._prefix = f"{name}\n" if name else ""
+
+    def put(self, key: str, value: object) -> None:
+        """May be called from any thread; never blocks on the loop."""
+        self._mailbox.put(self._prefix + key, value)
+
+    def mine(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """Of what was delivered that which was put in here, by the keys it was put in under."""
+        if not self._prefix:
+            return {key: value for key, value in values.items() if "\n" not in key}
+        length = len(self._prefix)
+        return {key[length:]: value for key, value in values.items() if key.startswith(self._prefix)}

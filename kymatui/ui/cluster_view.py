@@ -1,0 +1,92 @@
+"""What the screens know of one cluster, and the link that tells it. An app may have several, one of them on show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kymatui.errors import KymatuiError
+from kymatui.ui.link import CATALOG, CLUSTER, FAILURE, ClusterLink, Looks, Place, Seen, Session
+from kymatui.ui.mailbox import Mailbox, Pigeonhole
+from kymatui.ui.presenters.connection import Connection, describe
+
+if TYPE_CHECKING:
+    from kymatui.domain.histories import History
+    from kymatui.domain.locating import Locations
+    from kymatui.domain.remembering import Memory
+    from kymatui.domain.rows import Catalog
+    from kymatui.domain.snapshots import Snapshot
+
+
+class ClusterView:
+    """`name` tells its values from those of other views in the one mailbox; what comes under another is not its."""
+
+    locations: Locations
+
+    def __init__(
+        self, connect: Callable[[], Session], mailbox: Mailbox, clock: Callable[[], float], name: str = ""
+    ) -> None:
+        self.snapshot: Snapshot | None = None
+        self.catalog: Catalog | None = None
+        self.failure: KymatuiError | None = None
+        self.history: History | None = None
+        self.place: Place | None = None
+        self._clock = clock
+        self._memory: Memory | None = None
+        self._looked_at: dict[object, Looks] = {}
+        self._hole = Pigeonhole(mailbox, name)
+        self._link = ClusterLink(connect, self._read, self._hole)
+
+    def start(self) -> None:
+        """Connects, in a thread."""
+        self._link.start()
+
+    def retry(self) -> None:
+        self._link.retry()
+
+    def close(self) -> None:
+        """Returns at once."""
+        self._link.close()
+
+    def _read(self, snapshot: Snapshot) -> Catalog:
+        """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
+        import kymatui.ui.presenters.catalog  # noqa: F401
+        from kymatui.domain.catalog import catalog
+        from kymatui.domain.histories import History
+        from kymatui.domain.locating import locate
+        from kymatui.domain.remembering import Memory
+
+        if self._memory is None or self.history is None:
+            self._memory, self.history = Memory(), History()
+        found = catalog(snapshot, self._clock(), memory=self._memory)
+        self.locations = locate(snapshot, self._memory)
+        self.history.see(found, snapshot, self.locations, self._clock())
+        return found
+
+    def follow(self, looker: object, looks: Looks) -> None:
+        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        if self._looked_at.get(looker, Looks()) == looks:
+            return
+        self._looked_at.pop(looker, None)
+        if looks:
+            self._looked_at[looker] = looks
+        newest = list(reversed(self._looked_at.values()))
+        events = tuple(ref for found in newest for ref in found.events)
+        self._link.follow(Looks(events, tuple(ref for found in newest for ref in found.owned)))
+
+    def deliver(self, values: Mapping[str, object]) -> tuple[Place | None, KymatuiError | None]:
+        """Takes what came out of the mailbox; the place where it is told for the first time, and the last failure."""
+        mine = self._hole.mine(values)
+        place, seen = mine.get(CLUSTER), mine.get(CATALOG)
+        if isinstance(place, Place):
+            self.place = place
+        if isinstance(seen, Seen):
+            self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
+        failures = [found for found in (seen, mine.get(FAILURE)) if isinstance(found, KymatuiError)]
+        if failures:
+            self.failure = failures[-1]
+        return (place if isinstance(place, Place) else None), (failures[-1] if failures else None)
+
+    @property
+    def connection(self) -> Connection:
+        return describe(self.snapshot.feeds if self.snapshot else {}, self._clock(), self.failure)
