@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
@@ -132,8 +133,7 @@ def _follow(
 
     if look(list(pending)):
         return True
-    places: set[tuple[GroupVersionKind, str]] = {(ref.kind, ref.namespace) for ref in pending}
-    with run.cluster.follow(places) as changes:
+    with run.cluster.follow(_places(pending)) as changes:
         todo = list(pending)  # what changed before the watch was open
         while not look(todo):
             left = deadline - run.clock.now()
@@ -142,6 +142,13 @@ def _follow(
             touched = changes.wait(min(left, run.limits.look), run.cancel)
             todo = [ref for ref in pending if ref in touched] if touched else list(pending)
     return True
+
+
+def _places(refs: Iterable[ObjectRef]) -> set[tuple[GroupVersionKind, str]]:
+    """Where to watch: a kind that is in many namespaces is watched once, in all of them."""
+    found = {(ref.kind, ref.namespace) for ref in refs}
+    counts = Counter(kind for kind, _ in found)
+    return {(kind, namespace if counts[kind] <= _WORTH_A_LIST else "") for kind, namespace in found}
 
 
 def _read(run: Run, refs: Sequence[ObjectRef], labels: str) -> dict[ObjectRef, Object | None]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.applying import refuse_another_cluster
-from kymatui.engine.awaiting import wait_gone
 from kymatui.engine.bundles import BundleHook
+from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, wait_until_gone
 from kymatui.engine.concurrency import each
 from kymatui.engine.emptiness import others_in
-from kymatui.engine.finalizers import held_by
 from kymatui.engine.holders import holder, inventory_name, without_marks
 from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State
@@ -22,7 +21,7 @@ from kymatui.engine.plans import Action, Part, Step
 from kymatui.engine.ports import Object, PatchKind
 from kymatui.engine.pruning import others_claim
 from kymatui.engine.releases import ReleaseKeeper
-from kymatui.engine.remaining import GroupKind, Instance, Instances, count_remaining, managed_kinds
+from kymatui.engine.remaining import GroupKind, Instances, count_remaining, managed_kinds
 from kymatui.engine.removals import Removal, own_marks, removal_steps
 from kymatui.engine.running import Progress, Run
 from kymatui.errors import (
@@ -32,11 +31,7 @@ from kymatui.errors import (
     NotFoundError,
     OutdatedError,
     PartlyDoneError,
-    RefusedError,
 )
-
-_ROUNDS = 3
-"""How often what the manager looks after is counted anew: users may make more of it while the rest goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +51,9 @@ def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: b
     Raises RefusedError before anything is deleted, PartlyDoneError when something does not go (run it again to go on).
     """
     refuse_another_cluster(found.cluster, run)
-    _refuse(found.remaining, found.inventory.name, cascade=cascade, accept_unknown=accept_unknown)
-    inventory = found.inventory
-    deletion = _Deletion(inventory, run, cascade, accept_unknown)
+    inventory, consent = found.inventory, Consent(cascade, accept_unknown)
+    refuse_unless_agreed(found.remaining, inventory.name, consent)
+    deletion = _Deletion(inventory, run, consent)
     try:
         with run.alone(inventory.name, inventory.namespace) as (alone, _):
             deletion.run = alone
@@ -72,33 +67,14 @@ def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: b
         raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
 
 
-def _refuse(remaining: Instances, name: str, *, cascade: bool, accept_unknown: bool) -> None:
-    if remaining.unknown and not accept_unknown:
-        said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
-        raise RefusedError(
-            f"nobody knows whether {name} still manages something: {said}",
-            hint="get the right to list them, or accept that they are not counted",
-        )
-    if remaining.theirs and not cascade:
-        raise RefusedError(
-            f"{name} still manages {len(remaining.theirs)} object(s): {_listed(remaining.theirs)}",
-            hint="delete them first, or ask for it with cascade",
-        )
-
-
-def _listed(instances: Sequence[Instance]) -> str:
-    shown = ", ".join(f"{one.ref}{one.held}" for one in instances[:10])
-    return shown + (f" and {len(instances) - 10} more" if len(instances) > 10 else "")
-
-
 class _Deletion:
     """One removal on its way."""
 
-    def __init__(self, inventory: Inventory, run: Run, cascade: bool, accept_unknown: bool) -> None:
+    def __init__(self, inventory: Inventory, run: Run, consent: Consent) -> None:
         self.run = run
         self.gone: list[ObjectRef] = []
         self._inventory = inventory
-        self._cascade, self._accept_unknown = cascade, accept_unknown
+        self._consent = consent
         self._kept: list[Step] = []
         self._kinds: tuple[GroupKind, ...] = ()
 
@@ -114,7 +90,7 @@ class _Deletion:
             inventory = self._inventory = keeper.note(inventory)
         hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseKeeper) else ()
         inventory = self._hooks(hooks, "pre-delete", inventory, keeper)
-        self._delete_instances()
+        clear(self.run, self._inventory.name, self._count, self._consent, self.gone)
         self._delete_own()
         self._delete_definitions()
         self._hooks(hooks, "post-delete", inventory, keeper)
@@ -129,21 +105,6 @@ class _Deletion:
 
     def _hooks(self, hooks: Sequence[BundleHook], event: str, inventory: Inventory, keeper: Keeper) -> Inventory:
         return run_hooks(self.run, hooks, event, inventory, keeper) if hooks else inventory
-
-    # what the manager looks after
-
-    def _delete_instances(self) -> None:
-        """The users' objects (as agreed), then the module's own; what appears meanwhile is counted, too."""
-        for _ in range(_ROUNDS):
-            remaining = self._count()
-            _refuse(remaining, self._inventory.name, cascade=self._cascade, accept_unknown=self._accept_unknown)
-            if not remaining.instances:
-                return
-            for some in (remaining.theirs, remaining.ours):
-                self._remove({one.ref: one.uid for one in some}, "which its manager looks after")
-        left = self._count().instances
-        if left:
-            raise PartlyDoneError(f"somebody makes more of what {self._inventory.name} manages: {_listed(left)}")
 
     def _count(self) -> Instances:
         return count_remaining(self._inventory, self.run.cluster, self._kinds, self.run.cancel, self.run.limits.width)
@@ -186,11 +147,7 @@ class _Deletion:
             return
         uids = each(list(wanted.items()), self._delete, self.run.cancel, self.run.limits.width)
         waited = {ref: uid for ref, uid in zip(wanted, uids, strict=True) if uid}
-        left = wait_gone(self.run, waited, self.run.limits.gone, held_by, waited)
-        self.gone += [ref for ref in waited if ref not in left]
-        if left:
-            said = "; ".join(f"{ref}{held_by(live)}" for ref, live in left.items())
-            raise PartlyDoneError(f"{said}, {why}", hint=self._who_acts(left.values()))
+        wait_until_gone(self.run, waited, why, self.gone)
 
     def _delete(self, pair: tuple[ObjectRef, str]) -> str:
         ref, known = pair
@@ -215,14 +172,6 @@ class _Deletion:
 
     def _claimed(self, live: Object, item: Item) -> str:
         return others_claim(live, own_marks(self._inventory), item)
-
-    def _who_acts(self, left: Iterable[Object]) -> str:
-        held = any(live["metadata"].get("finalizers") for live in left)
-        return (
-            "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"
-            if held
-            else "run it again to go on waiting"
-        )
 
     # the end
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
-from kymatui.domain.objects import moment
+from kymatui.domain.objects import OPERATOR, moment
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.concurrency import each
 from kymatui.engine.finalizers import held_by
@@ -15,10 +16,29 @@ from kymatui.engine.ordering import defined_kinds, identity, is_definition
 from kymatui.engine.ports import Cluster, Object
 from kymatui.errors import ForbiddenError
 
+GroupKind = tuple[str, str]
+
+_NEVER: Final = frozenset(
+    (OPERATOR, kind) for kind in ("Kyma", "Manifest", "ModuleTemplate", "ModuleReleaseMeta", "Watcher")
+)
+"""What runs the modules is no module's resource, even where a template names it as its default resource."""
+
+_KUBERNETES: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
+_OTHERS_SUFFIX: Final = (".x-k8s.io", "gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io")
+
+
+def is_shared_kind(group: str) -> bool:
+    """Whether everybody has objects of the kinds of a group, because it is one of Kubernetes itself."""
+    return not group or group in _KUBERNETES or (group.endswith(".k8s.io") and not group.endswith(_OTHERS_SUFFIX))
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One object. `ours` came with the module (its default resource, or of its manifest), others are the users'."""
+    """One object. `ours` came with the module (its default resource, or of its manifest), others are the users'.
+
+    `created` and `deleted_at` are seconds of the Unix clock, None where it does not say, or is not being deleted;
+    `held` tells who keeps it from going, in words to put behind its name; `maker` is the field manager that made it.
+    """
 
     ref: ObjectRef
     uid: str
@@ -26,6 +46,13 @@ class Instance:
     created: float | None = None
     finalizers: tuple[str, ...] = ()
     held: str = ""
+    deleted_at: float | None = None
+    maker: str = ""
+
+    @property
+    def shared(self) -> bool:
+        """Whether nobody can tell that it is the module's: it is never deleted because the module goes."""
+        return not self.ours and is_shared_kind(self.ref.kind.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +71,13 @@ class Instances:
         return tuple(one for one in self.instances if one.ours)
 
 
-GroupKind = tuple[str, str]
-
-
 def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ...]:
     """What the module's manager looks after: its own definitions' kinds, the default resource's, the associated."""
     definitions = [cluster.get(item.ref) for item in inventory.items if is_definition(item.ref)]
     found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
     found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
     found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
-    return tuple(dict.fromkeys(found))
+    return tuple(kind for kind in dict.fromkeys(found) if kind not in _NEVER)
 
 
 def count_remaining(
@@ -63,6 +87,17 @@ def count_remaining(
     own = {identity(item.ref) for item in inventory.items}
     if inventory.resource_created:
         own |= {identity(ref) for ref in inventory.defaults}
+    return count(own, cluster, kinds, cancel, width)
+
+
+def count(
+    own: Collection[tuple[str, str, str, str]],
+    cluster: Cluster,
+    kinds: Sequence[GroupKind],
+    cancel: threading.Event,
+    width: int,
+) -> Instances:
+    """The same for what has no inventory; `own` are the identities of what came with the module."""
     found = each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
     instances: dict[str, Instance] = {}
     unknown = []
@@ -96,4 +131,14 @@ def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str,
         moment(str(metadata.get("creationTimestamp") or "")),
         tuple(metadata.get("finalizers") or ()),
         held_by(body) if metadata.get("deletionTimestamp") else "",
+        moment(str(metadata.get("deletionTimestamp") or "")),
+        _maker(metadata),
     )
+
+
+def _maker(metadata: Mapping[str, Any]) -> str:
+    """The owner where one is named, else who wrote it first."""
+    for owner in metadata.get("ownerReferences") or ():
+        return f"{owner.get('kind')} {owner.get('name')}"
+    entries = sorted(metadata.get("managedFields") or (), key=lambda entry: str(entry.get("time") or ""))
+    return str(entries[0].get("manager") or "") if entries else ""

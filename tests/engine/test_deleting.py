@@ -9,9 +9,12 @@ import pytest
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import deleting, removals
+from kymatui.engine.bundles import Origin
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.finalizers import drop_finalizers
+from kymatui.engine.inventories import Inventory
 from kymatui.engine.plans import Intent, Policy
+from kymatui.engine.remaining import is_shared_kind, managed_kinds
 from kymatui.engine.running import Limits, SystemClock, begin
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 from tests.engine import objects as make
@@ -102,6 +105,39 @@ def test_associated_objects_of_the_core_group_are_counted(place: Place) -> None:
     found = removals.removal("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     assert "settings" in {one.ref.name for one in found.remaining.ours}
+
+
+def test_objects_of_kubernetes_own_kinds_are_shown_and_never_deleted_because_a_module_goes(place: Place) -> None:
+    place.make_namespace()
+    place.kubectl(make.secret("of-somebody", place.namespace))
+    secrets = (GroupVersionKind("", "v1", "Secret"),)
+    install(place, Intent(bundle(place, *module(place)), associated=secrets))
+    with pytest.raises(RefusedError, match="still manages"):
+        remove(place)
+    remove(place, cascade=True)
+    assert place.get("v1", "Secret", "of-somebody") is not None
+    assert place.get("apps/v1", "Deployment", "manager") is None
+
+
+@pytest.mark.parametrize(
+    ("group", "shared"),
+    [
+        ("", True),
+        ("apps", True),
+        ("rbac.authorization.k8s.io", True),
+        ("keda.sh", False),
+        ("gateway.networking.k8s.io", False),
+        ("operator.kyma-project.io", False),
+    ],
+)
+def test_kinds_of_kubernetes_itself_are_everybodys(group: str, shared: bool) -> None:
+    assert is_shared_kind(group) is shared
+
+
+def test_63_the_kyma_itself_is_never_taken_for_a_modules_resource(place: Place) -> None:
+    kyma = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
+    inventory = Inventory("busola", place.namespace, Origin("raw", "busola.yaml"), resource=kyma, resource_created=True)
+    assert managed_kinds(inventory, place.cluster) == ()
 
 
 def test_a_finalizer_that_nobody_removes_is_named_with_its_owner_and_the_manager_is_kept(place: Place) -> None:
