@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kymatui.domain.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.objects import Malformed
@@ -25,7 +25,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ModuleSight:
-    """A module of one runtime as its Kyma reports it; `desired` is "" where nobody knows, `drifts` then never."""
+    """A module of one runtime as its Kyma reports it; `desired` is "" where nobody knows, `drifts` then never.
+
+    `follows` says whether the channel's version counts: not for what is unmanaged, or on its way out.
+    """
 
     name: str
     channel: str
@@ -34,6 +37,7 @@ class ModuleSight:
     state: State
     maintenance: bool
     message: str
+    follows: bool = True
 
     @property
     def drifts(self) -> bool:
@@ -109,8 +113,8 @@ def group_of(runtime: Runtime, what: str) -> str:
 def fleet(kymas: Iterable[Object], release_metas: Iterable[Object] = ()) -> Fleet:
     """The fleet that a list of Kymas makes up."""
     read = [read_kyma(raw) for raw in kymas]
-    metas = _by_module(release_metas)
-    runtimes = [_runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
+    metas = metas_by_module(release_metas)
+    runtimes = [runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
     malformed = tuple(item for item in read if isinstance(item, Malformed))
     return Fleet(tuple(sorted(runtimes, key=lambda runtime: runtime.ref)), malformed)
 
@@ -118,13 +122,14 @@ def fleet(kymas: Iterable[Object], release_metas: Iterable[Object] = ()) -> Flee
 Metas = Mapping[tuple[str, str], ReleaseMeta]
 
 
-def _by_module(raws: Iterable[Object]) -> Metas:
+def metas_by_module(raws: Iterable[Object]) -> Metas:
     """Release metas by namespace and module: a Kyma resolves within its own namespace."""
     found = (read_release_meta(raw) for raw in raws)
     return {(meta.meta.namespace, meta.module): meta for meta in found if isinstance(meta, ReleaseMeta)}
 
 
-def _runtime(kyma: Kyma, metas: Metas) -> Runtime:
+def runtime(kyma: Kyma, metas: Metas) -> Runtime:
+    """One Kyma's row."""
     labels = kyma.meta.labels
     names = dict.fromkeys([*(request.name for request in kyma.modules), *(report.name for report in kyma.reports)])
     return Runtime(
@@ -134,7 +139,8 @@ def _runtime(kyma: Kyma, metas: Metas) -> Runtime:
         region=labels.get(f"{_LABELS}/region", ""),
         platform_region=labels.get(f"{_LABELS}/platform-region", ""),
         account=labels.get(f"{_LABELS}/global-account-id", ""),
-        channel=kyma.channel,
+        # what is stored in a control plane keeps its defaults: the runtime's own wish is only told in the status
+        channel=kyma.active_channel or kyma.channel,
         state=kyma.state,
         modules=tuple(_module(kyma, name, metas) for name in names),
         created=kyma.meta.created,
@@ -147,11 +153,28 @@ def _runtime(kyma: Kyma, metas: Metas) -> Runtime:
 def _module(kyma: Kyma, name: str, metas: Metas) -> ModuleSight:
     report = kyma.report(name) or ModuleReport(name, "", "", "", "", "", False, None, None, None)
     channel, _ = desired_channel(name, kyma)
-    meta = metas.get((kyma.meta.namespace, name))
     request = kyma.request(name)
-    wanted = meta.channels.get(channel, "") if meta is not None and request is not None and request.managed else ""
     state = (state_of(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
-    return ModuleSight(name, channel, report.version, wanted, state, report.maintenance, report.message)
+    # a control plane's Kyma need not name its modules: what the runtime asks for is mirrored in the status alone
+    follows = request.managed if request is not None else state not in (State.UNMANAGED, State.DELETING)
+    wanted = _wanted(metas, kyma.meta.namespace, name, channel) if follows else ""
+    return ModuleSight(name, channel, report.version, wanted, state, report.maintenance, report.message, follows)
+
+
+def _wanted(metas: Metas, namespace: str, module: str, channel: str) -> str:
+    meta = metas.get((namespace, module))
+    return meta.channels.get(channel, "") if meta is not None else ""
+
+
+def with_metas(runtime: Runtime, metas: Metas) -> Runtime:
+    """The same runtime after release metas changed; the same object where that changes nothing."""
+    wanted = [
+        _wanted(metas, runtime.ref.namespace, one.name, one.channel) if one.follows else "" for one in runtime.modules
+    ]
+    if all(version == one.desired for version, one in zip(wanted, runtime.modules, strict=True)):
+        return runtime
+    modules = tuple(replace(one, desired=version) for version, one in zip(wanted, runtime.modules, strict=True))
+    return replace(runtime, modules=modules)
 
 
 @dataclass(frozen=True, slots=True)

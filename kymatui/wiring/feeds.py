@@ -14,7 +14,7 @@ from kymatui.domain.snapshots import Feed, FeedState, Object
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
     from kymatui.adapters.kube.resources import Resource
-    from kymatui.adapters.kube.stores import Store
+    from kymatui.adapters.kube.stores import RowStore, Store
     from kymatui.adapters.kube.watching import Timing, Watch
 
 
@@ -53,11 +53,13 @@ class Feeds:
         metadata_only: bool = False,
         only: str = "",
         newest: int = 0,
+        labels: str = "",
+        fields: str = "",
         missing: Callable[[], None] = lambda: None,
     ) -> None:
         """Watches a resource under a name, unless it is watched in the same version already.
 
-        `only` one namespace; of `newest` objects only the last so many are kept (0: all).
+        `only` one namespace, `labels` and `fields` select; of `newest` objects only the last so many are kept (0: all).
         """
         from kymatui.adapters.kube.watching import Subject, Watch
 
@@ -66,13 +68,22 @@ class Feeds:
             if self._closed or (line.watch is not None and line.kind == resource.gvk):
                 return
             former = line.watch
-            subject = Subject(resource, namespaces, decode, metadata_only, only)
+            subject = Subject(resource, namespaces, decode, metadata_only, only, labels, fields)
             line.watch = Watch(self._client, subject, line.store, timing=self._timing, missing=missing)
             line.kind = resource.gvk
         if former is not None:
             former.stop()
         line.store.publish(Feed(FeedState.SYNCING))
         line.watch.start()
+
+    def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
+        """Of each object under a name only what `read` makes of it is kept; to be said before it is followed."""
+        from kymatui.adapters.kube.stores import RowStore
+
+        store = RowStore(self._changed, read)
+        with self._lock:
+            self._lines[name] = _Line(store)
+        return store
 
     def absent(self, name: str, message: str) -> None:
         """The cluster does not serve it."""

@@ -128,3 +128,79 @@ class Workload(TypedDict, total=False):
     metadata: Metadata
     spec: WorkloadSpec
     status: dict[str, Any] | None
+
+
+class BriefMetadata(TypedDict, total=False):
+    """What a row of thousands shows of an object's metadata."""
+
+    name: str
+    namespace: str
+    resourceVersion: str
+    creationTimestamp: str | None
+    deletionTimestamp: str | None
+    labels: dict[str, str] | None
+    annotations: dict[str, str] | None
+
+
+class KymaSpec(TypedDict, total=False):
+    channel: str | None
+    modules: list[dict[str, Any]] | None
+
+
+class KymaModule(TypedDict, total=False):
+    name: str
+    channel: str | None
+    version: str | None
+    message: str | None
+    state: str | None
+    maintenance: bool | None
+
+
+class FleetCondition(TypedDict, total=False):
+    type: str
+    status: str
+    reason: str
+    message: str
+    lastTransitionTime: str | None
+
+
+class KymaStatus(TypedDict, total=False):
+    state: str | None
+    activeChannel: str | None
+    modules: list[KymaModule] | None
+    conditions: list[FleetCondition] | None
+
+
+class FleetKyma(TypedDict, total=False):
+    """Of a Kyma what a row of a fleet shows."""
+
+    apiVersion: str
+    kind: str
+    metadata: BriefMetadata
+    spec: KymaSpec
+    status: KymaStatus
+
+
+class Operation(TypedDict, total=False):
+    operation: str | None
+    lastUpdateTime: str | None
+
+
+class ManifestSpec(TypedDict, total=False):
+    version: str | None
+
+
+class ManifestStatus(TypedDict, total=False):
+    state: str | None
+    lastOperation: Operation | None
+    conditions: list[FleetCondition] | None
+
+
+class FleetManifest(TypedDict, total=False):
+    """Of a Manifest what a fleet shows: neither what is installed, nor what that is made of."""
+
+    apiVersion: str
+    kind: str
+    metadata: BriefMetadata
+    spec: ManifestSpec
+    status: ManifestStatus

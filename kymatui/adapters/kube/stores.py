@@ -67,6 +67,13 @@ class Store:
         with self._lock:
             return frozenset(self._objects)
 
+    def keep(self, item: Object) -> Any:
+        """What is kept of an object as it comes: all of it."""
+        return item
+
+    def arrive(self, part: Mapping[Key, Object]) -> None:
+        """A part of a list that is not whole yet; it comes again with the whole."""
+
     def replace(self, objects: dict[Key, Object]) -> None:
         """Takes a whole list in the place of everything."""
         with self._lock:
@@ -104,6 +111,55 @@ class NewestStore(Store):
 
     def _newest(self, objects: dict[Key, Object]) -> dict[Key, Object]:
         return dict(sorted(objects.items(), key=lambda entry: time_of(entry[1]))[-self._limit :])
+
+
+class RowStore(Store):
+    """Keeps of each object only what `read` makes of it; parts of the first list are there before the list is whole.
+
+    For kinds of which there are tens of thousands: whoever looks asks only for what changed since he last looked.
+    """
+
+    def __init__(self, changed: Callable[[], None], read: Callable[[Object], Any]) -> None:
+        super().__init__(changed)
+        self._read = read
+        self._touched: set[Key] = set()
+        self._whole = False
+
+    def keep(self, item: Object) -> Any:
+        return self._read(item)
+
+    def arrive(self, part: Mapping[Key, Object]) -> None:
+        with self._lock:
+            if self._whole:
+                return
+            self._objects.update(part)
+            self._values = None
+            self._touched.update(part)
+        self._changed()
+
+    def replace(self, objects: dict[Key, Object]) -> None:
+        with self._lock:
+            before = self._objects
+            self._touched.update(key for key in before if key not in objects)
+            self._touched.update(key for key, item in objects.items() if before.get(key) is not item)
+            self._whole = bool(objects)
+        super().replace(objects)
+
+    def put(self, key: Key, item: Object) -> None:
+        with self._lock:
+            self._touched.add(key)
+        super().put(key, item)
+
+    def drop(self, key: Key) -> None:
+        with self._lock:
+            self._touched.add(key)
+        super().drop(key)
+
+    def changes(self) -> dict[Key, Any]:
+        """What changed since the last call by key, None for what is gone; one thread asks."""
+        with self._lock:
+            touched, self._touched = self._touched, set()
+            return {key: self._objects.get(key) for key in touched}
 
 
 def time_of(event: Object) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kymatui.adapters.kube import failures
-from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.client import PAGE, Client
 from kymatui.adapters.kube.decoding import Decoder, event_decoder
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.stores import Key, Object, Store, key_of
@@ -60,7 +60,7 @@ class Timing:
 class Subject:
     """What to watch: everywhere, or where that is forbidden in the first of `namespaces` that is allowed.
 
-    With `only` it is that namespace and no other.
+    With `only` it is that namespace and no other; `labels` and `fields` are selectors.
     """
 
     resource: Resource
@@ -68,6 +68,8 @@ class Subject:
     decode: Any = field(default=None, compare=False)
     metadata_only: bool = False
     only: str = ""
+    labels: str = ""
+    fields: str = ""
 
     @property
     def scopes(self) -> Sequence[str]:
@@ -187,12 +189,16 @@ class Watch:
         pages = self._client.pages(
             self.subject.resource,
             self._namespace,
+            labels=self.subject.labels,
+            fields=self.subject.fields,
             decode=self.subject.decode,
             accept=accept,
             cancel=self._stopped,
         )
         for page in pages:
-            found.update((key_of(item), self._named(item)) for item in page.items)
+            part = {key_of(item): self._kept(item) for item in page.items}
+            found.update(part)
+            self.store.arrive(part)
             version = page.resource_version
         self._version = version
         self._take(found)
@@ -252,6 +258,8 @@ class Watch:
             query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
         else:
             query.append(("resourceVersion", self._version))
+        selectors = (("labelSelector", self.subject.labels), ("fieldSelector", self.subject.fields))
+        query += [(name, text) for name, text in selectors if text]
         accept = PARTIAL if self.subject.metadata_only else JSON
         path = self.subject.resource.path(self._namespace)
         return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS))
@@ -260,6 +268,7 @@ class Watch:
         """Takes events in; those before the end of the initial ones are kept aside until the list is whole."""
         events = event_decoder()
         incoming: dict[Key, Object] | None = {} if initial else None
+        part: dict[Key, Object] = {}
         try:
             for line in stream.lines():
                 if self._stopped.is_set():
@@ -278,7 +287,8 @@ class Watch:
                         incoming = None
                         stream.patience(seconds + 15.0)
                 elif incoming is not None:
-                    incoming[key_of(item)] = self._named(item)
+                    incoming[key_of(item)] = part[key_of(item)] = self._kept(item)
+                    part = self._passed_on(part)
                 else:
                     self._version = _version(item) or self._version
                     self._apply(event.type, item)
@@ -290,18 +300,25 @@ class Watch:
             self._version, self._pages = "", True
             raise UnreachableError(f"the list of {self.subject.resource.name} ended before it was complete")
 
+    def _passed_on(self, part: dict[Key, Object]) -> dict[Key, Object]:
+        """Of a list that comes one by one, what is there of the next page."""
+        if len(part) < PAGE:
+            return part
+        self.store.arrive(part)
+        return {}
+
     def _apply(self, kind: str, item: Object) -> None:
         if kind == "DELETED":
             self.store.drop(key_of(item))
         elif kind in ("ADDED", "MODIFIED"):
-            self.store.put(key_of(item), self._named(item))
+            self.store.put(key_of(item), self._kept(item))
 
-    def _named(self, item: Object) -> Object:
+    def _kept(self, item: Object) -> Any:
         """Of what comes as metadata alone the server says that it is a PartialObjectMetadata, and not of which kind."""
-        if not self.subject.metadata_only:
-            return item
-        kind = self.subject.resource.gvk
-        return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+        if self.subject.metadata_only:
+            kind = self.subject.resource.gvk
+            item = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+        return self.store.keep(item)
 
     def _told(self, body: bytes) -> KymatuiError:
         document = failures.status_object(body) or {}
