@@ -1,0 +1,110 @@
+"""What a person is shown before anything is written: objects with what happens to them, and what has to be agreed to.
+
+A preview is words and signs alone; whatever is planned (an edit of a Kyma, an installation, a deletion) is put into it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mark(StrEnum):
+    """What happens to one object, the most destructive first."""
+
+    DELETE = "-"
+    CONFLICT = "!"
+    CHANGE = "~"
+    CREATE = "+"
+    SAME = "="
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLine:
+    """One object. `note` stands beside it; `diff` has lines that begin with `+ `, `- ` or two spaces."""
+
+    mark: Mark
+    name: str
+    note: str = ""
+    diff: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Something that has to be agreed to by a tick, or by typing the word of `typed`."""
+
+    id: str
+    words: str
+    typed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Everything that is shown of a plan.
+
+    charge     who is in charge of the cluster or the module, and what follows from it
+    refusals   why it cannot be carried out, whatever is agreed to
+    warnings   what a person should know
+    missing    rights that the user has not
+    grants     what the plan lets others do, where that is far-reaching
+    consents   what must be agreed to before it can be carried out
+    question   what is asked at the end, "Enable keda?"
+    document   the plan as a file, and `file_name` its name; None where it cannot be kept
+    editable   whether the choices that led here can be made anew
+    """
+
+    title: str
+    lines: tuple[PreviewLine, ...] = ()
+    charge: str = ""
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    consents: tuple[Consent, ...] = ()
+    question: str = "Go on?"
+    document: bytes | None = None
+    file_name: str = ""
+    editable: bool = False
+
+    @property
+    def counts(self) -> tuple[tuple[Mark, int], ...]:
+        """How many objects each thing happens to: what destroys comes first and always, the rest where it occurs."""
+        found = Counter(line.mark for line in self.lines)
+        return tuple((mark, found[mark]) for mark in Mark if found[mark] or mark in (Mark.DELETE, Mark.CONFLICT))
+
+    @property
+    def is_refused(self) -> bool:
+        return bool(self.refusals)
+
+    def not_agreed(self, ticked: frozenset[str], typed: dict[str, str]) -> Iterator[Consent]:
+        """The consents that are missing; `typed` has the texts by the consents' ids."""
+        for one in self.consents:
+            agreed = typed.get(one.id, "").strip() == one.typed if one.typed else one.id in ticked
+            if not agreed:
+                yield one
+
+
+class Verdict(StrEnum):
+    """What a person says to a preview."""
+
+    ACCEPTED = "accepted"
+    EDITED = "edited"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The verdict, and the ids of the consents that were given."""
+
+    verdict: Verdict
+    consents: frozenset[str] = frozenset()
+
+    @property
+    def is_yes(self) -> bool:
+        return self.verdict is Verdict.ACCEPTED

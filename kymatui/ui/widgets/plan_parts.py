@@ -1,0 +1,106 @@
+"""The parts of a plan on the screen: its objects, the difference of one of them, and what has to be agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.previews import Consent, Mark, PreviewLine
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.row_list import Cell, Row
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.scrolling import SCROLL_KEYS
+from kymatui.ui.widgets.tones import toned
+
+TONES = {
+    Mark.DELETE: "error",
+    Mark.CONFLICT: "warning",
+    Mark.CHANGE: "accent",
+    Mark.CREATE: "ready",
+    Mark.SAME: "muted",
+}
+
+_MOVES = ("table.down", "table.up", "table.page-down", "table.page-up", "table.first", "table.last")
+_MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and one.id in _MOVES]
+
+LINE_COLUMNS = (
+    Column("mark", "", 1),
+    Column("name", "OBJECT", 24, flex=3),
+    Column("note", "WHAT", 14, flex=2, priority=1),
+)
+
+
+class PlanTable(RowTable, inherit_bindings=False):
+    """The objects of a plan; nothing in it can be marked or opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_MOVE_KEYS]
+
+    def show_lines(self, lines: Sequence[PreviewLine], *, only_changes: bool) -> None:
+        """Keys of rows are the places in `lines`, so that two objects of one name stay apart."""
+        self.set_rows(
+            _line(str(number), line)
+            for number, line in enumerate(lines)
+            if not only_changes or line.mark is not Mark.SAME
+        )
+
+
+def _line(key: str, line: PreviewLine) -> Row:
+    cells = {
+        "mark": Cell(line.mark.value, TONES[line.mark]),
+        "name": Cell(plain(line.name), "muted" if line.mark is Mark.SAME else ""),
+        "note": Cell(plain(line.note) or line.mark.word, "muted"),
+    }
+    return Row(key, cells)
+
+
+class DiffView(Document, inherit_bindings=False):
+    """Lines that begin with `+ ` or `- ` are drawn as what comes and what goes."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed"}
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS]
+
+    def show_line(self, line: PreviewLine | None) -> None:
+        """The whole words of a line, which the table may cut, and what changes in it."""
+        if line is None:
+            self.show("")
+            return
+        note = f": {line.note}" if line.note else ""
+        self.show("\n".join((f"  {line.name}", f"  {line.mark.word}{note}", "", *line.diff)))
+        self.scroll_home(animate=False)
+
+    def _coloured(self, text: str, base: Style, from_start: bool) -> Iterator[Segment]:
+        name = {"+": "diff--added", "-": "diff--removed"}.get(text[:1] if from_start else "")
+        yield Segment(text, base + Style(color=self.get_component_rich_style(name).color) if name else base)
+
+
+class Tick(Static, can_focus=True):
+    """One thing that is agreed to with space; long words go on in the next line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "tick", "Agree, or take it back", id="plan.tick")]
+
+    def __init__(self, consent: Consent) -> None:
+        super().__init__(classes="plan-tick")
+        self.consent = consent
+        self.agreed = False
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        sign = toned("[x] " if self.agreed else "[ ] ", "ready" if self.agreed else "warning", bold=True)
+        self.update(Content.assemble(sign, plain(self.consent.words)))
+
+    def action_tick(self) -> None:
+        self.agreed = not self.agreed
+        self._draw()
+
+    def on_click(self) -> None:
+        self.action_tick()

@@ -1,0 +1,33 @@
+"""A plan in most situations, for tests of what is shown of it."""
+
+from __future__ import annotations
+
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+
+DIFF = ("  data:", "-   maxSize: 10Gi", "+   maxSize: 20Gi", "    mode: internal")
+
+LINES = (
+    PreviewLine(Mark.CREATE, "Namespace docker-registry"),
+    PreviewLine(Mark.SAME, "CustomResourceDefinition dockerregistries.operator.kyma-project.io"),
+    PreviewLine(Mark.CHANGE, "ConfigMap docker-registry/docker-registry", diff=DIFF),
+    PreviewLine(Mark.CONFLICT, "Deployment docker-registry/dr-manager", "owned by kubectl-client-side-apply"),
+    PreviewLine(Mark.SAME, "Service docker-registry/dr-metrics"),
+    PreviewLine(Mark.DELETE, "ConfigMap docker-registry/dashboards", "an earlier version had it"),
+)
+
+PREVIEW = Preview(
+    "upgrade docker-registry 0.11.0 → 0.14.0",
+    LINES,
+    charge="nobody is in charge of docker-registry: kymatui installs it directly",
+    warnings=("the storage of the registry grows, and cannot be made smaller again",),
+    missing=("create ClusterRole in the whole cluster",),
+    grants=("ClusterRole dr-manager lets dr-manager in the whole cluster: read all Secrets",),
+    consents=(
+        Consent("force", "take the field spec.replicas from kubectl-client-side-apply"),
+        Consent("prune", "ConfigMap docker-registry/dashboards is deleted", typed="docker-registry"),
+    ),
+    question="Upgrade docker-registry?",
+    document=b"{}",
+    file_name="docker-registry.plan.json",
+    editable=True,
+)

@@ -1,0 +1,149 @@
+"""The plan on the screen: what is shown, and how a person agrees."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kymatui.domain.previews import Answer, Mark, Preview, Verdict
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.help import HelpScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
+from tests.ui.driving import SIZE, ready, text
+from tests.ui.previews import LINES, PREVIEW
+from tests.ui.worlds import StillSession, app_on, world
+
+PLAIN = replace(PREVIEW, consents=(), missing=(), grants=(), warnings=())
+
+
+class Asked:
+    """The app with a plan on it, and what came of it."""
+
+    def __init__(self, pilot: Pilot[Any], app: KymatuiApp) -> None:
+        self.pilot, self.app = pilot, app
+        self.answers: list[Answer | None] = []
+
+    async def show(self, preview: Preview, outdated: Callable[[], str] = str) -> None:
+        self.app.push_screen(PlanScreen(preview, outdated), self.answers.append)
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+
+def lines(app: KymatuiApp) -> list[str]:
+    return [row.cells["mark"].text + row.cells["name"].text for row in app.screen.query_one(PlanTable).rows]
+
+
+async def test_enter_asks_and_only_y_agrees() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        asked = Asked(pilot, await ready(pilot))
+        for keys, verdict in (
+            (("enter", "enter", "escape"), Verdict.CANCELLED),
+            (("enter", "n", "escape"), Verdict.CANCELLED),
+            (("enter", "y"), Verdict.ACCEPTED),
+            (("e",), Verdict.EDITED),
+        ):
+            await asked.show(PLAIN)
+            for key in keys:
+                await asked.press(key)
+            assert asked.answers[-1] == Answer(verdict), keys
+
+
+async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cursor() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        asked = Asked(pilot, app := await ready(pilot))
+        await asked.show(PREVIEW)
+        assert text(app, "#plan-head").splitlines()[1].split("   ")[:5] == [
+            "- delete 1",
+            "! conflict 1",
+            "~ change 1",
+            "+ create 1",
+            "= same 2",
+        ]
+        assert "you lack the right to create ClusterRole" in text(app, "#plan-words")
+        await asked.press("n")
+        assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]
+        await asked.press("n", "n")
+        assert "  delete: an earlier version had it" in app.screen.query_one(DiffView).lines
+        await asked.press("N", "N")
+        assert app.screen.query_one(PlanTable).cursor_key == "2"
+        await asked.press("o")
+        assert len(lines(app)) == sum(line.mark is not Mark.SAME for line in LINES)
+
+
+async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        asked = Asked(pilot, app := await ready(pilot))
+        await asked.show(PREVIEW)
+        await asked.press("enter")
+        assert isinstance(app.screen, PlanScreen)
+        await asked.press("space", "enter")
+        assert isinstance(app.screen, PlanScreen)
+        await asked.press(*"docker-registr", "enter")
+        assert isinstance(app.screen, PlanScreen)
+        await asked.press("y", "enter")
+        assert isinstance(app.screen, ConfirmScreen)
+        await asked.press("y")
+        assert asked.answers == [Answer(Verdict.ACCEPTED, frozenset({"force", "prune"}))]
+
+
+@pytest.mark.parametrize(
+    ("preview", "outdated", "read_only", "why"),
+    [
+        (replace(PLAIN, refusals=("keda is mandatory",)), "", False, "the plan is refused"),
+        (PLAIN, "somebody else changed it", False, "somebody else changed it; e plans anew"),
+        (PLAIN, "", True, "kymatui runs read-only"),
+    ],
+    ids=["refused", "outdated", "read-only"],
+)
+async def test_a_plan_that_cannot_be_carried_out_is_shown_with_the_reason(
+    preview: Preview, outdated: str, read_only: bool, why: str
+) -> None:
+    session = StillSession(world())
+    session.read_only = read_only
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        asked = Asked(pilot, app := await ready(pilot))
+        await asked.show(preview, lambda: outdated)
+        assert why in text(app, "#plan-off")
+        await asked.press("enter")
+        assert isinstance(app.screen, PlanScreen)
+        await asked.press("question_mark")
+        assert isinstance(app.screen, HelpScreen)
+        await asked.press("escape", "escape")
+        assert asked.answers == [Answer(Verdict.CANCELLED)]
+
+
+async def test_a_plan_is_kept_where_nobody_else_may_read_it_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        asked = Asked(pilot, app := await ready(pilot))
+        await asked.show(PLAIN)
+        await asked.press("ctrl+s", "ctrl+s")
+        path = tmp_path / "docker-registry.plan.json"
+        assert path.read_bytes() == b"{}"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert app.problems == ["docker-registry.plan.json is there already; nothing was overwritten"]
+
+
+async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:
+    async with app_on(StillSession(world())).run_test(size=(60, 24)) as pilot:
+        asked = Asked(pilot, app := await ready(pilot))
+        await asked.show(PREVIEW)
+        reached = []
+        for _ in range(4):
+            reached.append(type(app.focused).__name__)
+            await asked.press("tab")
+        assert reached == ["PlanTable", "DiffView", "Tick", "Input"]
+        assert all(widget.size.height > 0 for widget in app.screen.query("PlanTable, DiffView, Tick, Input"))
