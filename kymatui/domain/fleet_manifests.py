@@ -1,0 +1,60 @@
+"""The Manifests of a whole fleet, each as the little that a control plane's screen shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sys import intern
+
+from kymatui.domain.manifests import Manifest, read_manifest
+from kymatui.domain.snapshots import Object
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSight:
+    """One Manifest; `changed` is when a condition last turned, or the last operation was told, None where neither is.
+
+    `operation` is lifecycle-manager's own sentence.
+    """
+
+    namespace: str
+    name: str
+    kyma: str
+    module: str
+    version: str
+    state: str
+    operation: str
+    mandatory: bool
+    deleting: bool
+    created: float | None
+    changed: float | None
+
+
+def read_sight(raw: Object) -> ManifestSight | None:
+    """What is kept of a Manifest; None of what is none."""
+    found = read_manifest(raw)
+    if not isinstance(found, Manifest):
+        return None
+    meta = found.meta
+    times = [condition.since for condition in found.conditions if condition.since is not None]
+    return ManifestSight(
+        namespace=intern(meta.namespace),
+        name=meta.name,
+        kyma=found.kyma,
+        module=intern(found.module),
+        version=intern(found.version),
+        state=intern(found.state),
+        operation=intern(found.operation),
+        mandatory=found.mandatory,
+        deleting=meta.deleting,
+        created=meta.created,
+        changed=max(times, default=None),
+    )
+
+
+def by_kyma(sights: Mapping[tuple[str, str], ManifestSight]) -> dict[tuple[str, str], list[ManifestSight]]:
+    """By namespace and name of the Kyma that they are labelled with."""
+    found: dict[tuple[str, str], list[ManifestSight]] = {}
+    for sight in sights.values():
+        found.setdefault((sight.namespace, sight.kyma), []).append(sight)
+    return found

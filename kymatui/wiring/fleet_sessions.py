@@ -1,0 +1,208 @@
+"""A control plane, followed: its Kymas first, page by page, then their Manifests; rows are kept, objects are not."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.domain.fleet_manifests import read_sight
+from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture
+from kymatui.domain.fleets import metas_by_module, runtime
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
+from kymatui.wiring.collecting import relax_collector
+from kymatui.wiring.feeds import Feeds
+from kymatui.wiring.kinds import KYMA_KINDS, Fixed
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.adapters.kube.watching import Timing
+    from kymatui.domain.fleets import Runtime
+    from kymatui.domain.objects import Malformed
+    from kymatui.domain.snapshots import Object
+
+KYMAS, _, METAS, MANIFESTS = KYMA_KINDS
+_FIRST: Final = (KYMAS, METAS)
+_PROBE: Final = 120.0
+
+
+class FleetSession:
+    """Implements the fleet's side of a screen. One thread looks; the watches have theirs."""
+
+    def __init__(self, home: KubeCluster, namespace: str = "", timing: Timing | None = None) -> None:
+        from kymatui.adapters.kube.stores import Bell
+
+        self.home = home
+        self._namespace = namespace
+        self._on_change: Callable[[], None] = lambda: None
+        self._bell = Bell(self._call)
+        self._feeds = Feeds(home.client, self._changed, timing)
+        self._rows = {
+            KYMAS.feed: self._feeds.expect_rows(KYMAS.feed, _read_runtime),
+            MANIFESTS.feed: self._feeds.expect_rows(MANIFESTS.feed, read_sight),
+        }
+        self._feeds.expect([METAS.feed])
+        self._painter = FleetPainter()
+        self._metas_seen: tuple[Object, ...] = ()
+        self._noticing = False
+        self._look = threading.Event()
+        self._closed = threading.Event()
+        self._state = threading.Condition()
+        self._failure: KymatuiError | None = None
+        self._thread = threading.Thread(target=self._direct, name="fleet-session", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The context's name."""
+        return self.home.client.transport.connection.context
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def read_only(self) -> bool:
+        return self.home.client.transport.read_only
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the server cannot be asked at present; None while it can."""
+        return self._failure
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._feeds.states()
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to watch. `on_change` is called from any thread, and then not again until `picture` was called."""
+        relax_collector()
+        self._on_change = on_change
+        self._thread.start()
+
+    def _call(self) -> None:
+        self._on_change()
+
+    def picture(self) -> FleetPicture:
+        """Everything that is known now; never waits for the server. For one thread."""
+        self._bell.looked()
+        now, feeds = time.time(), self.feeds
+        metas = self._feeds.objects(METAS.feed)
+        if metas is not self._metas_seen:
+            self._metas_seen = metas
+            self._painter.metas(metas_by_module(metas))
+        changed = self._rows[KYMAS.feed].changes()
+        self._painter.kymas(changed, now, notice=self._noticing)
+        self._noticing = self._noticing or feeds[KYMAS.feed].state is FeedState.LIVE
+        self._painter.manifests(self._rows[MANIFESTS.feed].changes())
+        return self._painter.picture(self.name, feeds, now)
+
+    def retry(self) -> None:
+        """Asks the server now for what failed, is forbidden, or is not there."""
+        with contextlib.suppress(KymatuiError):
+            self.home.client.discovery.invalidate()
+        self._feeds.retry()
+        self._look.set()
+
+    def close(self) -> None:
+        """Ends all watches; waits two seconds at most."""
+        self._closed.set()
+        self._look.set()
+        with self._state:
+            self._state.notify_all()
+        self._feeds.close()
+        self.home.client.transport.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until all is listed or refused; False where that took too long. Raises what fails for good."""
+        deadline = time.monotonic() + timeout
+        with self._state:
+            while any(feed.state is FeedState.SYNCING for feed in self.feeds.values()):
+                left = deadline - time.monotonic()
+                if self._failure is not None and left <= 0:
+                    raise self._failure
+                if left <= 0 or self._closed.is_set():
+                    return False
+                self._state.wait(left)
+        return True
+
+    def require_kymas(self) -> None:
+        """Raises where there is no fleet to be shown."""
+        feed = self.feeds[KYMAS.feed]
+        if feed.state is FeedState.ABSENT:
+            raise NotFoundError(
+                f"the cluster of {self.name!r} serves no Kyma",
+                hint="is it a control plane? name another with --kcp-context",
+                status=404,
+            )
+        if feed.state is FeedState.FORBIDDEN:
+            raise ForbiddenError(f"you may list no Kyma in the cluster of {self.name!r}: {feed.message}")
+        if feed.state is FeedState.FAILED:
+            raise self._failure or ServerError(feed.message)
+
+    # which kinds are watched
+
+    def _direct(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            self._look.clear()
+            try:
+                self._arrange()
+                self._failure, attempt = None, 0
+            except KymatuiError as error:
+                attempt += 1
+                self._failure = error
+                self._feeds.failed(str(error))
+                self._bell.ring()
+            with self._state:
+                self._state.notify_all()
+            self._look.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else _PROBE)
+
+    def _arrange(self) -> None:
+        """Manifests come when the Kymas are there: five times as many, and of less use at first."""
+        for fixed in _FIRST:
+            self._follow(fixed)
+        if self.feeds[KYMAS.feed].state is not FeedState.SYNCING:
+            self._follow(MANIFESTS)
+
+    def _follow(self, fixed: Fixed) -> None:
+        from kymatui.adapters.kube.projections import FleetKyma, FleetManifest
+
+        resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+        if resource is None:
+            self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
+            return
+        decode: Any = {KYMAS.feed: FleetKyma, MANIFESTS.feed: FleetManifest}.get(fixed.feed)
+        context = self.home.client.transport.connection.namespace
+        namespaces = tuple(dict.fromkeys(name for name in (context, "kcp-system", "kyma-system") if name))
+        self._feeds.follow(
+            fixed.feed,
+            resource,
+            namespaces=namespaces,
+            decode=decode,
+            only=self._namespace,
+            missing=self._missing,
+        )
+
+    def _missing(self) -> None:
+        self.home.client.discovery.invalidate()
+        self._look.set()
+
+    def _changed(self) -> None:
+        states = self._feeds.states()
+        if states[KYMAS.feed].state is not FeedState.SYNCING and states[MANIFESTS.feed].since == 0.0:
+            self._look.set()
+        if self._closed.is_set():
+            return
+        with self._state:
+            self._state.notify_all()
+        self._bell.ring()
+
+
+def _read_runtime(raw: Object) -> Runtime | Malformed:
+    """What its channels should have is put in when it is looked at: release metas come on their own."""
+    found = read_kyma(raw)
+    return runtime(found, {}) if isinstance(found, Kyma) else found
