@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kymatui.cli.connecting import wanted
 from kymatui.errors import ReadOnlyError, UsageError
-from kymatui.wiring.sandbox import FAULTS, LISTING, send_sandbox_fault, serve_sandbox
+from kymatui.wiring.sandbox import FAULTS, LISTING, MOST_KYMAS, send_sandbox_fault, serve_sandbox
 
 _HIGHEST_PORT = 65_535
 
@@ -39,6 +39,9 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH",
         help="YAML and JSON of a file, or of all in a folder, into the first cluster; may be given often",
+    )
+    parser.add_argument(
+        "--fleet", type=int, metavar="N", help="make the first cluster a control plane with N Kymas (default: 13)"
     )
     parser.add_argument("--settled", action="store_true", help="be ready only when the sample world has come to rest")
     parser.set_defaults(perform=_up)
@@ -76,6 +79,8 @@ def _up(args: argparse.Namespace) -> int:
     names = [name.strip() for name in args.clusters.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
         raise UsageError(f"--clusters {args.clusters!r} does not name clusters", hint="for example: --clusters kcp,skr")
+    if args.fleet is not None and not 0 <= args.fleet <= MOST_KYMAS:
+        raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"0 to {MOST_KYMAS} Kymas")
     return serve_sandbox(
         kubeconfig=Path(args.written_kubeconfig),
         clusters=names,
@@ -84,6 +89,7 @@ def _up(args: argparse.Namespace) -> int:
         empty=args.empty,
         load=[Path(path) for path in args.load],
         settled=args.settled,
+        fleet=args.fleet,
     )
 
 

@@ -21,6 +21,8 @@ from kymatui.errors import ClusterError, KymatuiError
 
 STARTUP_SECONDS = 60.0
 SHUTDOWN_SECONDS = 5.0
+_FLEET_A_SECOND = 40
+"""How many Kymas with all that belongs to them are made in a second at the least, on a machine that is busy."""
 PARENT_VARIABLE = "KYMATUI_SANDBOX_PARENT"
 """Holds the process id whose end is the sandbox's end; see `follow_parent`."""
 
@@ -68,12 +70,14 @@ def start_sandbox(
     port: int = 0,
     kubeconfig: Path | None = None,
     settled: bool = False,
+    fleet: int | None = None,
     timeout: float = STARTUP_SECONDS,
 ) -> RunningSandbox:
     """Starts `kymatui sandbox up` and waits until it answers; raises ClusterError where it does not.
 
-    With `settled` it waits until the sample world has come to rest. Without `kubeconfig` the file lies in a private
-    folder that goes with the sandbox. The child ends with this process, however that ends.
+    `fleet` is the number of Kymas on a control plane. With `settled` it waits until the sample world has come to
+    rest. Without `kubeconfig` the file lies in a private folder that goes with the sandbox. The child ends with this
+    process, however that ends.
     """
     folder = Path(tempfile.mkdtemp(prefix="kymatui-sandbox-")) if kubeconfig is None else None
     path = kubeconfig or Path(str(folder), "kubeconfig")
@@ -86,6 +90,9 @@ def start_sandbox(
         command.append("--empty")
     if settled:
         command.append("--settled")
+    if fleet is not None:
+        command += ["--fleet", str(fleet)]
+        timeout += fleet / _FLEET_A_SECOND
     try:
         process = _spawn(command)
     except OSError as error:

@@ -31,7 +31,9 @@ _LOOK_SECONDS = 0.05
 class Wanted:
     """What to serve; the second cluster listens on the port behind the first one's, where that is given.
 
-    `load` goes into the first cluster. With `settled` the sample world has come to rest before anything is announced.
+    `load` goes into the first cluster. With `fleet` the first cluster is a control plane with so many Kymas, of which
+    those of the other clusters are real; without, a control plane has a small fleet. With `settled` the sample world
+    has come to rest before anything is announced.
     """
 
     kubeconfig: Path
@@ -41,6 +43,7 @@ class Wanted:
     empty: bool = False
     load: Sequence[Path] = ()
     settled: bool = False
+    fleet: int | None = None
 
 
 def serve(wanted: Wanted) -> int:
@@ -125,7 +128,7 @@ async def _started(wanted: Wanted) -> AsyncIterator[_Served]:
             clusters.append(cluster)
         await registry.start()
         if not wanted.empty:
-            world = _populate(clusters, registry)
+            world = _populate(clusters, registry, wanted.fleet)
         yield _Served(clusters, registry, world)
     finally:
         if world is not None:
@@ -134,15 +137,17 @@ async def _started(wanted: Wanted) -> AsyncIterator[_Served]:
         await registry.stop()
 
 
-def _populate(clusters: Sequence[Cluster], registry: Registry) -> World:
+def _populate(clusters: Sequence[Cluster], registry: Registry, fleet: int | None) -> World:
     """The sample world: the first cluster is the control plane, the others are its runtimes."""
     control, *runtimes = clusters
-    if not runtimes:
+    if not runtimes and fleet is None:
         return populate(control.controllers, registry)
     found = {
         cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
     }
-    return populate_remote(control.controllers, found, registry)
+    if fleet is None:
+        return populate_remote(control.controllers, found, registry)
+    return populate_remote(control.controllers, found, registry, others=max(0, fleet - len(found)))
 
 
 async def _start(cluster: Cluster, port: int) -> None:

@@ -17,6 +17,9 @@ FAULTS = (
     "error",
     "conflict",
     "drop",
+    "lose",
+    "hang",
+    "stall",
     "unauthorized",
     "end-watches",
     "expire-watches",
@@ -30,6 +33,9 @@ FAULTS = (
 """The words of `kymatui sandbox fault`, here so that its help costs no import."""
 
 
+MOST_KYMAS = 20_000
+
+
 def serve_sandbox(
     *,
     kubeconfig: Path,
@@ -39,11 +45,12 @@ def serve_sandbox(
     empty: bool,
     load: Sequence[Path] = (),
     settled: bool = False,
+    fleet: int | None = None,
 ) -> int:
     """Serves until interrupted; returns the exit status."""
     from kymatui.sandbox.running import Wanted, serve
 
-    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty, load, settled))
+    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet))
 
 
 def start_sandbox(
@@ -53,12 +60,13 @@ def start_sandbox(
     viewer_token: str = "",
     kubeconfig: Path | None = None,
     settled: bool = False,
+    fleet: int | None = None,
 ) -> RunningSandbox:
     """A sandbox in a process of its own; see `kymatui.sandbox.process.start_sandbox`."""
     from kymatui.sandbox import process
 
     return process.start_sandbox(
-        clusters=clusters, empty=empty, viewer_token=viewer_token, kubeconfig=kubeconfig, settled=settled
+        clusters=clusters, empty=empty, viewer_token=viewer_token, kubeconfig=kubeconfig, settled=settled, fleet=fleet
     )
 
 
