@@ -15,6 +15,8 @@ from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
 from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
 from tests.sandbox.living import Living
 
+pytestmark = pytest.mark.xdist_group("remote-world")
+
 NAME = "11111111-2222-4333-a444-555555555555"
 
 
@@ -24,8 +26,9 @@ class Two:
     runtime: Living
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def two() -> Two:
+    """Both for all tests here: they look, and the one that edits takes out a module that no other asks for."""
     clock = ManualClock()
     control, runtime = Living(clock), Living(clock)
     runtimes = {NAME: RuntimeCluster(runtime.controllers, "apiVersion: v1\nkind: Config\n")}

@@ -11,6 +11,8 @@ from kymatui.sandbox.world.sample import COMMUNITY, MANAGED, MODULES, module_nam
 from tests.sandbox.living import Obj, reasons
 from tests.sandbox.world.conftest import SYSTEM, Sample, told_sample
 
+pytestmark = pytest.mark.xdist_group("situations")
+
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
