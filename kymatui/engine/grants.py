@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.domain.powers import powers
 from kymatui.engine.ports import Object
 
 _RBAC: Final = "rbac.authorization.k8s.io"
-_POWERS: Final = frozenset({"escalate", "bind", "impersonate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +54,11 @@ def _grant(binding: Object, roles: Mapping[tuple[str, str, str], tuple[Mapping[s
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
     rules = roles.get((kind, namespace if kind == "Role" else "", name), ())
     subjects = tuple(_subject(one) for one in binding.get("subjects") or ())
-    return Grant(f"{kind} {name}", subjects, namespace, rules, tuple(_warnings(kind, name, rules)))
+    return Grant(
+        f"{kind} {name}", subjects, namespace, rules, tuple(power.words for power in powers(kind, name, rules))
+    )
 
 
 def _subject(subject: Mapping[str, Any]) -> str:
     namespace = f"{subject['namespace']}/" if subject.get("namespace") else ""
     return f"{subject.get('kind', '')} {namespace}{subject.get('name', '')}"
-
-
-def _warnings(kind: str, name: str, rules: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    if kind == "ClusterRole" and name == "cluster-admin":
-        yield "everything: it is the role cluster-admin"
-    for rule in rules:
-        verbs, resources = set(rule.get("verbs") or ()), set(rule.get("resources") or ())
-        groups = set(rule.get("apiGroups") or ())
-        if "*" in verbs and "*" in resources:
-            yield f"everything in {'all groups' if '*' in groups else ', '.join(sorted(groups)) or 'the core group'}"
-            continue
-        if powers := sorted(verbs & _POWERS):
-            yield f"{', '.join(powers)} on {', '.join(sorted(resources))}: it can give itself more rights"
-        if resources & {"secrets", "*"} and groups & {"", "*"} and verbs & {"get", "list", "watch", "*"}:
-            names = rule.get("resourceNames") or ()
-            yield f"reads Secrets{' named ' + ', '.join(names) if names else ''}"
-        if resources & {"pods/exec", "pods/attach"}:
-            yield "runs commands in pods"

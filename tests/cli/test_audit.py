@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from kymatui.adapters.kube.gate import only_reads
+from kymatui.adapters.kube.transport import Request, Transport
+from kymatui.cli.audit import documents
 from kymatui.cli.main import main
+from kymatui.domain.audits.auditing import RULES, Report
+from kymatui.domain.audits.findings import Finding
+from kymatui.domain.problems import Actor
 from kymatui.sandbox.process import start_sandbox
 
 pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
@@ -52,6 +59,9 @@ def test_the_situations_of_the_world_are_found(capsys: pytest.CaptureFixture[str
         ("drift.behind", "docker-registry"),
         ("drift.behind", "keda"),
         ("drift.held-back", "telemetry"),
+        ("drift.fields", "application-connector"),
+        ("drift.fields", "keda"),
+        ("rights.broad", "btp-operator"),
         ("module.orphan", "cap-operator"),
         ("template.unsigned", "application-connector"),
         ("template.unsigned", "cluster-ip"),
@@ -75,12 +85,15 @@ def test_the_table_ends_with_the_counts(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_every_form_has_every_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    count = len(findings(capsys))
+    found = findings(capsys)
+    count = len(found)
     sarif = json.loads(run(capsys, "-o", "sarif")[1])
     (one,) = sarif["runs"]
     assert (sarif["version"], len(one["results"])) == ("2.1.0", count)
     rules = one["tool"]["driver"]["rules"]
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in one["results"])
+    assert all(held_by_the_schema(result) for result in one["results"])
+    assert [result["properties"]["object"] for result in one["results"]] == [item["object"] for item in found]
     suite = ElementTree.fromstring(run(capsys, "-o", "junit")[1])
     failures = [failure.text or "" for failure in suite.iter("failure")]
     assert sum(len(text.splitlines()) for text in failures) == count
@@ -90,6 +103,54 @@ def test_every_form_has_every_finding(capsys: pytest.CaptureFixture[str]) -> Non
     HTMLParser().feed(page)
     assert len(yaml.safe_load(run(capsys, "-o", "yaml")[1])["findings"]) == count
     assert run(capsys, "-o", "md")[1].startswith("| SEVERITY | RULE |")
+
+
+def held_by_the_schema(result: dict[str, Any]) -> bool:
+    """What SARIF 2.1.0 requires of a result, and of the parts of it that are there."""
+    (place,) = result["locations"]
+    (logical,) = place["logicalLocations"]
+    return (
+        isinstance(result["message"]["text"], str)
+        and result["level"] in ("none", "note", "warning", "error")
+        and isinstance(result["ruleIndex"], int)
+        and set(logical) <= {"name", "fullyQualifiedName", "decoratedName", "kind", "index", "parentIndex"}
+        and all(isinstance(value, str) for value in result["partialFingerprints"].values())
+    )
+
+
+EVIL = '</td><script src="https://evil.example/x.js">alert(1)</script>\x00\x1b[31m\ufffe&amp;'
+
+
+def test_no_form_is_broken_by_what_a_cluster_says() -> None:
+    finding = Finding(RULES[0], EVIL, EVIL, EVIL, EVIL, EVIL, since=0.0, actor=Actor.YOU)
+    report = Report(EVIL, EVIL, 0.0, (finding,))
+    page = documents.as_html(report)
+    assert "<script" not in page
+    assert "src=" not in page.replace(escape(EVIL), "").replace("src=&quot;", "")
+    assert "&lt;script" in page
+    assert "1970-01-01 00:00:00Z" in page
+    suite = ElementTree.fromstring(documents.as_junit(report))
+    (failure,) = suite.iter("failure")
+    assert "alert(1)" in (failure.text or "")
+    assert json.loads(json.dumps(documents.as_sarif(report)))["version"] == "2.1.0"
+
+
+def test_an_audit_reads_names_of_secrets_and_never_what_is_in_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Request] = []
+    send = Transport.send
+
+    def recording(transport: Transport, request: Request, *more: Any) -> Any:
+        sent.append(request)
+        return send(transport, request, *more)
+
+    monkeypatch.setattr(Transport, "send", recording)
+    findings(capsys)
+    about = [request for request in sent if "/secrets" in request.path]
+    assert about
+    assert all("as=PartialObjectMetadata" in request.accept and "json," not in request.accept for request in about)
+    assert all(only_reads(request.method, request.path) for request in sent)
 
 
 def test_only_what_is_new_since_a_baseline_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -133,7 +194,7 @@ def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> N
     assert status == 0
     assert "state.deleting" in out
     status, out, _ = run(capsys, "explain", "image.tag")
-    assert (status, out.splitlines()[0]) == (0, "image.tag (info): a manager's image is named by a tag")
+    assert (status, out.splitlines()[0]) == (0, "image.tag (info): a module's image is named by a tag")
     status, _, err = run(capsys, "explain", "image.tags")
     assert status == 64
     assert "did you mean image.tag" in err

@@ -82,10 +82,12 @@ class Client:
         *,
         subresource: str = "",
         decode: Any = None,
+        accept: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
         """One object, whole or projected."""
-        answer = self.transport.send(Request("GET", resource.path(namespace, name, subresource)), cancel)
+        path = resource.path(namespace, name, subresource)
+        answer = self.transport.send(Request("GET", path, accept=accept), cancel)
         return Decoder(decode).object(answer.body) if decode else _object(answer.body)
 
     def list(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
     """Opens the cluster with the gate shut, whatever else was said."""
     from kymatui.cli.connecting import connected, wanted
-    from kymatui.domain.audits.auditing import audit
+    from kymatui.wiring.auditing import audited
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
@@ -76,7 +75,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
         session.start(changed.set)
         session.wait_complete(args.timeout)
         session.require_kyma()
-        return audit(session.snapshot(), time.time(), None, ignores)
+        return audited(session, ignores)
     finally:
         session.close()
 
@@ -149,11 +148,33 @@ def _text(report: Report, form: str) -> str:
 
 def _for_people(report: Report, form: str) -> str:
     draw = markdown if form == "md" else table
-    rows = [
-        [item.severity.value, item.rule.id, item.module, _sentence(item), item.actor.value] for item in report.findings
-    ]
-    parts = [draw(("SEVERITY", "RULE", "MODULE", "FINDING", "WHO ACTS"), rows)] if rows else []
+    parts = []
+    if report.findings:
+        header = ("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS")
+        parts.append(draw(header, [row for item in report.findings for row in _rows(report, item, form)]))
+        rules = {item.rule.id: item.rule for item in report.findings}
+        parts.append(draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()]))
     return "\n\n".join([*parts, summary(report)])
+
+
+def _rows(report: Report, item: Finding, form: str) -> list[list[str]]:
+    """The finding; and below it, or in a document behind it, where exactly and what stands there."""
+    since = _ago(report.taken_at - item.since) if item.since is not None else ""
+    first = [item.severity.value, item.rule.id, item.module, _sentence(item), since, item.actor.value]
+    place = " = ".join(part for part in (item.path, item.value) if part)
+    if item.path in item.message and item.value in item.message:
+        return [first]
+    if form == "md":
+        return [[*first[:3], f"{first[3]} ({place})", *first[4:]]]
+    return [first, [" ", " ", " ", f"  {place}", " ", " "]]
+
+
+def _ago(seconds: float) -> str:
+    """As kubectl writes ages: one unit, the largest that is there twice or more."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{max(0.0, seconds):.0f}s"
 
 
 def _sentence(item: Finding) -> str:

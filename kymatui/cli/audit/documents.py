@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLOURS = {"error": "#b3261e", "warning": "#8a5a00", "info": "#3a5a78"}
 
 
@@ -95,6 +97,9 @@ def _result(report: Report, item: Finding, rules: list[str]) -> Json:
         "message": {"text": f"{item.module}: {item.message}" if item.module else item.message},
         "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
         "partialFingerprints": {"kymatui/v1": item.fingerprint},
+        "properties": {
+            key: value for key, value in _finding(item).items() if key not in ("rule", "fingerprint", "message")
+        },
     }
 
 
@@ -108,7 +113,7 @@ def as_junit(report: Report) -> str:
     failed = sum(bool(items) for items in found.values())
     suite = ElementTree.Element(
         "testsuite",
-        name=f"kymatui audit {report.cluster}",
+        name=_NO_XML.sub("", plain(f"kymatui audit {report.cluster}")),
         tests=str(len(found)),
         failures=str(failed),
         timestamp=stamp(report.taken_at) or "",
@@ -123,12 +128,16 @@ def as_junit(report: Report) -> str:
 
 def _line(item: Finding) -> str:
     where = " ".join(part for part in (item.module, item.object, item.path) if part)
-    return plain(f"{where}: {item.message}" if where else item.message)
+    value = f" = {item.value}" if item.value else ""
+    since = f" (since {stamp(item.since)})" if item.since is not None else ""
+    place = f"{where}{value}: " if where else ""
+    # what XML 1.0 has no way to write is taken out with the control characters
+    return _NO_XML.sub("", plain(f"{item.severity.value} {place}{item.message}{since}; {item.rule.remedy}"))
 
 
 def as_html(report: Report) -> str:
     """A page that needs nothing else, for people who are sent one."""
-    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="5">nothing was found</td></tr>'
+    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">nothing was found</td></tr>'
     title = escape(f"Audit of {report.cluster}")
     ignored = f"<p>{len(report.ignored)} findings are ignored.</p>" if report.ignored else ""
     return f"""<!doctype html>
@@ -137,6 +146,7 @@ def as_html(report: Report) -> str:
 <title>{title}</title>
 <style>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }}
+td {{ overflow-wrap: anywhere; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #ddd; }}
 small {{ color: #555; }}
@@ -144,7 +154,7 @@ small {{ color: #555; }}
 <h1>{title}</h1>
 <p>{escape(report.kyma or "no Kyma")}, {stamp(report.taken_at)}</p>
 <table>
-<thead><tr><th>Severity</th><th>Rule</th><th>Module</th><th>Finding</th><th>What to do</th></tr></thead>
+<thead><tr><th>Severity</th><th>Rule</th><th>Module</th><th>Finding</th><th>Since</th><th>What to do</th></tr></thead>
 <tbody>
 {rows}
 </tbody>
@@ -155,12 +165,14 @@ small {{ color: #555; }}
 
 def _row(item: Finding) -> str:
     colour = _COLOURS[item.severity.value]
-    place = f"<br><small>{escape(plain(' '.join(filter(None, (item.object, item.path)))))}</small>"
+    value = f"= {item.value}" if item.value else ""
+    place = f"<br><small>{escape(plain(' '.join(filter(None, (item.object, item.path, value)))))}</small>"
     cells = (
         f'<strong style="color:{colour}">{item.severity.value}</strong>',
         f"<code>{escape(item.rule.id)}</code>",
         escape(plain(item.module)),
-        escape(plain(item.message)) + (place if item.object or item.path else ""),
-        escape(item.rule.remedy),
+        escape(plain(item.message)) + (place if item.object or item.path or value else ""),
+        (stamp(item.since) or "").replace("T", " "),
+        escape(item.rule.remedy) + (f"<br><small>{escape(item.actor.value)}</small>" if item.actor.value else ""),
     )
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kymatui.domain.audits import images, kymas, leftovers, states, templates, versions
+from kymatui.domain.audits import fields, images, kymas, leftovers, records, rights, states, templates, versions
 from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_rank
 from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
+from kymatui.domain.audits.installations import Inspection
 from kymatui.domain.catalog import Settings, catalog
 from kymatui.domain.problems import Severity
 from kymatui.domain.snapshots import Snapshot
@@ -19,6 +20,9 @@ CHECKS: tuple[Check, ...] = (
     templates.check,
     images.check,
     kymas.check,
+    fields.check,
+    rights.check,
+    records.check,
 )
 RULES: tuple[Rule, ...] = tuple(
     sorted(
@@ -29,6 +33,9 @@ RULES: tuple[Rule, ...] = tuple(
             *templates.RULES,
             *images.RULES,
             *kymas.RULES,
+            *fields.RULES,
+            *rights.RULES,
+            *records.RULES,
             EXPIRED,
         ),
         key=lambda rule: rule.id,
@@ -60,10 +67,19 @@ class Report:
         return any(severity_rank(finding.severity) <= severity_rank(severity) for finding in self.findings)
 
 
-def audit(snapshot: Snapshot, now: float, settings: Settings | None = None, ignores: Sequence[Ignore] = ()) -> Report:
-    """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count."""
+def audit(
+    snapshot: Snapshot,
+    now: float,
+    settings: Settings | None = None,
+    ignores: Sequence[Ignore] = (),
+    inspection: Inspection | None = None,
+) -> Report:
+    """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count.
+
+    Without an inspection nothing is said of the objects that modules consist of, nor of rights.
+    """
     seen = catalog(snapshot, now, settings)
-    case = Case(snapshot, seen, now)
+    case = Case(snapshot, seen, now, inspection or Inspection())
     found = sorted(
         dict.fromkeys(finding for check in CHECKS for finding in check(case)),
         key=lambda finding: (severity_rank(finding.severity), finding.rule.id, finding.module, finding.object),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kymatui.domain.audits.installations import Inspection
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.rows import Catalog
 from kymatui.domain.snapshots import Snapshot
@@ -57,6 +58,7 @@ class Case:
     snapshot: Snapshot
     catalog: Catalog
     now: float
+    inspection: Inspection = field(default_factory=Inspection)
 
 
 Check = Callable[[Case], Iterator[Finding]]

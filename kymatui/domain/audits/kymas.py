@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kymatui.domain.audits.findings import Case, Finding, Rule
+from kymatui.domain.objects import read_meta, read_ref
 from kymatui.domain.problems import Actor, Severity
-from kymatui.domain.snapshots import FeedState
+from kymatui.domain.reading import Reader
+from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.domain.states import State
 
 SKIPPED = Rule(
@@ -48,11 +50,23 @@ def check(case: Case) -> Iterator[Finding]:
         if kyma.skipped:
             yield Finding(SKIPPED, f"{name} is labelled to be skipped", "", name, "metadata.labels", actor=Actor.YOU)
         if kyma.deleting:
-            yield Finding(DELETING, f"{name} is being deleted", "", name, "metadata.deletionTimestamp", actor=Actor.KLM)
+            since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
+            path = "metadata.deletionTimestamp"
+            yield Finding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
             words = f"{name} says {kyma.state}; its modules and conditions add up to {kyma.expected}"
             yield Finding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
     for name, feed in sorted(case.snapshot.feeds.items()):
         if feed.state in _UNREAD:
             said = f": {feed.message}" if feed.message else ""
-            yield Finding(UNREAD, f"{name} ({feed.state.value}){said}", "", name, actor=Actor.CLUSTER)
+            yield Finding(
+                UNREAD, f"{name} ({feed.state.value}){said}", "", name, since=_stale(feed), actor=Actor.CLUSTER
+            )
+
+
+def _deleted(raw: object) -> float | None:
+    return read_meta(Reader(raw)).deleted
+
+
+def _stale(feed: Feed) -> float | None:
+    return feed.since if feed.state is FeedState.STALE and feed.since else None

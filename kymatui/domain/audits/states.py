@@ -8,7 +8,7 @@ from typing import Any
 from kymatui.domain.audits.findings import Case, Finding, Rule
 from kymatui.domain.conditions import read_conditions
 from kymatui.domain.drift import DriftKind
-from kymatui.domain.objects import read_meta, read_ref
+from kymatui.domain.objects import read_meta, read_ref, read_time
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.reading import Reader
@@ -67,15 +67,16 @@ RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO)
 
 def check(case: Case) -> Iterator[Finding]:
     resources = {read_ref(raw): raw for objects in case.snapshot.module_resources.values() for raw in objects}
+    manifests = {read_ref(raw): raw for raw in case.snapshot.manifests}
     for row in case.catalog.rows:
-        since = _since(row, resources)
+        since = _since(row, resources, manifests)
         rule = _rule(row, since, case.now)
         if rule is not None:
             yield Finding(
                 rule,
                 row.reason.text,
                 row.name,
-                str(row.checked[0].resource) if row.checked else "",
+                str(row.checked[0].resource if row.checked else row.manifest or row.manager or ""),
                 row.state_source.value,
                 row.state.value,
                 since,
@@ -105,14 +106,22 @@ def _besides(row: Row) -> Iterator[Finding]:
         yield Finding(ZERO, words, row.name, str(row.manager or ""), "spec.replicas", "0", actor=Actor.YOU)
 
 
-def _since(row: Row, resources: Mapping[ObjectRef, Mapping[str, Any]]) -> float | None:
-    """Since when its first resource is as it is: its deletion, else the newest change of a condition."""
+def _since(
+    row: Row, resources: Mapping[ObjectRef, Mapping[str, Any]], manifests: Mapping[ObjectRef, Mapping[str, Any]]
+) -> float | None:
+    """Since when it is as it is: by its first resource, else by its Manifest.
+
+    That is the deletion, else the newest change of a condition, else of the operation, else the creation.
+    """
     raw = resources.get(row.checked[0].resource) if row.checked else None
+    if raw is None and row.manifest is not None:
+        raw = manifests.get(row.manifest)
     if raw is None:
         return None
     reader = Reader(raw)
-    meta = read_meta(reader)
+    meta, status = read_meta(reader), reader.child("status")
     if meta.deleted is not None:
         return meta.deleted
-    times = [found.since for found in read_conditions(reader.child("status")) if found.since is not None]
-    return max(times, default=meta.created)
+    times = [found.since for found in read_conditions(status) if found.since is not None]
+    changed = read_time(status.child("lastOperation"), "lastUpdateTime")
+    return max(times, default=changed if changed is not None else meta.created)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from kymatui.domain import releases
 from kymatui.domain import templates as reading
 from kymatui.domain.audits.findings import Case, Finding, Rule
 from kymatui.domain.linting import lint_rules
-from kymatui.domain.objects import Malformed, read_ref
+from kymatui.domain.objects import LABEL_MANAGED_BY, Malformed, read_ref
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.reading import Reader
 from kymatui.domain.templates import Generation, Template, read_template
@@ -33,6 +34,20 @@ NAME = Rule(
     Severity.WARNING,
     "A managed module that resolves to this version is not installed.",
     "Name it <module>-<version>.",
+)
+NO_SOURCE = Rule(
+    "template.no-source",
+    "a template says nowhere what is to be installed",
+    Severity.WARNING,
+    "The module is offered, and nobody can install it.",
+    "Name the raw manifest in spec.resources (rawManifest), or the component in spec.descriptor.",
+)
+LINK = Rule(
+    "template.link",
+    "what a template installs is fetched without TLS, or from an address that is none",
+    Severity.WARNING,
+    "Whoever is on the way can replace it, and what it brings runs with the rights of the module.",
+    "Give the address with https://.",
 )
 OLD_STYLE = Rule(
     "template.old-style",
@@ -69,7 +84,19 @@ CHECKS_DIFFER = Rule(
     "Lifecycle-manager evaluates the rules otherwise than they are documented, and the state is not the one meant.",
     "Give each path of the rules a value in the resource, or take the rule away.",
 )
-RULES = (MALFORMED, SCHEMA, NAME, OLD_STYLE, UNSIGNED, CHECKS_DEPRECATED, CHECKS_INVALID, CHECKS_DIFFER)
+_KYMA = "kyma-system"
+RULES = (
+    MALFORMED,
+    SCHEMA,
+    NAME,
+    NO_SOURCE,
+    LINK,
+    OLD_STYLE,
+    UNSIGNED,
+    CHECKS_DEPRECATED,
+    CHECKS_INVALID,
+    CHECKS_DIFFER,
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -96,6 +123,7 @@ def _template(template: Template) -> Iterator[Finding]:
     if not template.follows_convention:
         words = f"it is named {template.meta.name}, and lifecycle-manager looks for {template.conventional_name}"
         yield Finding(NAME, words, module, where, "metadata.name", template.meta.name, actor=Actor.CATALOG)
+    yield from _sources(template)
     if template.generation is Generation.OLD:
         words = f"it is found by its channel {template.channel}" if template.channel else "it says no version"
         yield Finding(OLD_STYLE, words, module, where, "spec.channel", template.channel, actor=Actor.CATALOG)
@@ -103,6 +131,30 @@ def _template(template: Template) -> Iterator[Finding]:
         words = f"the descriptor of {template.component} {template.component_version} has no signature".rstrip()
         yield Finding(UNSIGNED, words, module, where, "spec.descriptor.signatures", actor=Actor.CATALOG)
     yield from _rules(template)
+
+
+def _sources(template: Template) -> Iterator[Finding]:
+    """Lifecycle-manager finds new templates of its own in the registry, by the component of their release meta."""
+    where, module = str(template.ref), template.module
+    of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == _KYMA
+    if not template.links and not template.component and not of_kyma:
+        yield Finding(NO_SOURCE, "it has neither links nor a descriptor", module, where, "spec", actor=Actor.CATALOG)
+    for index, link in enumerate(template.links):
+        if not _is_safe(link.address):
+            path = f"spec.resources[{index}].link"
+            words = f"{link.name} is fetched from {link.address or 'nowhere'}"
+            yield Finding(LINK, words, module, where, path, link.address, actor=Actor.CATALOG)
+
+
+def _is_safe(address: str) -> bool:
+    """Registries speak TLS unless they are told not to; what comes from this very machine needs none."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    local = host == "localhost" or host == "::1" or host.startswith("127.")
+    return parts.scheme in ("https", "oci") or (local and parts.scheme == "http")
 
 
 def _rules(template: Template) -> Iterator[Finding]:
