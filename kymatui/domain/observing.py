@@ -44,7 +44,7 @@ class World:
     @property
     def is_runtime(self) -> bool:
         """Whether modules run here, or may: in a control plane their workloads are in other clusters."""
-        return self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+        return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
 
     @property
     def kyma_unreadable(self) -> bool:

@@ -67,7 +67,8 @@ class Snapshot:
     are not in the cluster; their feeds are named `CATALOG_FEED` and the address. `owned` holds what controllers
     made of what is looked at (ReplicaSets, Pods, Jobs) and other objects of modules, where that is followed; `places`
     tells where everything of a kind is among them. `raw_manifests` are the workloads of known versions, by module and
-    version; `rules` are lifecycle-manager's own configuration, as far as it is known here.
+    version; `rules` are lifecycle-manager's own configuration, as far as it is known here. `joined` says that the Kyma
+    and the catalog are a control plane's, and all the rest is of its runtime.
     """
 
     cluster: str
@@ -86,3 +87,4 @@ class Snapshot:
     places: frozenset[Place] = frozenset()
     raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
     rules: Rules | None = None
+    joined: bool = False

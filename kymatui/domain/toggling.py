@@ -91,7 +91,7 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
         edit,
         tuple(_refusals(case)),
         () if edit.is_empty else tuple(_warnings(case)),
-        () if edit.is_empty else tuple(_effects(before, after)),
+        () if edit.is_empty else effects(before, after),
     )
 
 
@@ -272,6 +272,11 @@ def _of_disabling(case: _Case) -> Iterator[str]:
 
 
 # what becomes of the modules
+
+
+def effects(before: Catalog, after: Catalog) -> tuple[Effect, ...]:
+    """What becomes of each module between two catalogs; nothing of those that stay as they are."""
+    return tuple(_effects(before, after))
 
 
 def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:

@@ -1,0 +1,96 @@
+"""A control plane and one of its runtimes, side by side: every difference, and whether it is meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.pairs.copies import catalog_lines
+from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, sort_key
+from kymatui.domain.pairs.kymas import Kymas, kyma_lines
+from kymatui.domain.pairs.modules import module_lines
+from kymatui.domain.pairs.offering import Copies, sync_plan
+from kymatui.domain.pairs.pair import Pair, joined
+from kymatui.domain.problems import Actor
+from kymatui.domain.shelves import read_shelf
+from kymatui.domain.snapshots import FeedState, Object, Snapshot
+from kymatui.domain.subjects import Settings
+
+_TEMPLATES, _METAS, _MANIFESTS = (
+    f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
+)
+_UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """All lines, what differs first."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(line.verdict is verdict for line in self.lines)
+
+    @property
+    def differing(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.differs)
+
+    @property
+    def is_as_intended(self) -> bool:
+        """Whether nothing differs that should not, as far as both sides could be read."""
+        return not self.count(Verdict.WRONG) and not self.count(Verdict.UNKNOWN)
+
+
+def side_by_side(pair: Pair, now: float) -> SideBySide:
+    """Compares both sides. `now` is in seconds of the Unix clock."""
+    return SideBySide(pair.name, tuple(sorted(_lines(pair, now), key=sort_key)))
+
+
+def _lines(pair: Pair, now: float) -> Iterator[Line]:
+    control, runtime = pair.control_kyma, pair.runtime_kyma
+    if control is None:
+        why = "the control plane has no such Kyma"
+        yield Line(Area.KYMA, pair.name, "presence", NOTHING, "?", Verdict.WRONG, why, Actor.YOU)
+        return
+    if pair.runtime is None:
+        yield Line(Area.KYMA, pair.name, "runtime", "there", "?", Verdict.UNKNOWN, pair.unreachable, Actor.CLUSTER)
+        return
+    yield from _unread(pair.control, "control plane", (_TEMPLATES, _METAS, _MANIFESTS))
+    kymas = Kymas(control, runtime, now) if runtime is not None else None
+    yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
+    shelf = read_shelf(pair.control.templates, pair.control.release_metas, control.meta.namespace)
+    copies = Copies(
+        _readable(pair.runtime, _METAS, pair.runtime.release_metas),
+        _readable(pair.runtime, _TEMPLATES, pair.runtime.templates),
+    )
+    yield from catalog_lines(sync_plan(control, shelf, copies, pair.rules.restricted), control, kymas)
+    yield from module_lines(pair, catalog(joined(pair), now, Settings(rules=pair.rules)))
+
+
+def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:
+    found = snapshot.feeds.get(feed)
+    return None if found is not None and found.state in _UNREAD else objects
+
+
+def _unread(snapshot: Snapshot, side: str, feeds: tuple[str, ...]) -> Iterator[Line]:
+    for name in feeds:
+        found = snapshot.feeds.get(name)
+        if found is not None and found.state in _UNREAD:
+            why = f"the {side}'s cannot be read: {found.message or found.state.value}"
+            yield Line(Area.KYMA, name, "list", "?", NOTHING, Verdict.UNKNOWN, why, Actor.CLUSTER)
+
+
+def _no_runtime_kyma(pair: Pair) -> Iterator[Line]:
+    assert pair.control_kyma is not None
+    name = str(pair.control_kyma.ref)
+    if not pair.runtime_kyma_readable:
+        why = "the runtime's Kyma cannot be read"
+        yield Line(Area.KYMA, name, "presence", "there", "?", Verdict.UNKNOWN, why, Actor.CLUSTER)
+    elif pair.control_kyma.meta.deleting:
+        why = "the deletion has come to its end in the runtime"
+        yield Line(Area.KYMA, name, "presence", "being deleted", NOTHING, Verdict.INTENDED, why)
+    else:
+        why = "the runtime has no Kyma kyma-system/default; lifecycle-manager creates it at its next reconciliation"
+        yield Line(Area.KYMA, name, "presence", "there", NOTHING, Verdict.WRONG, why, Actor.KLM)

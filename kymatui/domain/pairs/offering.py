@@ -1,0 +1,230 @@
+"""The catalog sync explained: what of the control plane's catalog a runtime should have, what it has, and why.
+
+As today's lifecycle-manager decides it (`SyncModuleCatalog`): a release meta goes to the runtime with those of its
+channels whose template, named `<module>-<version>`, is for this Kyma; a template goes when one of these channels has
+its module and version. The sync writes copies with the field manager `catalog-sync`, and deletes only what it wrote.
+Old-style templates, which have a channel of their own, were synced by older lifecycle-managers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma
+from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, Malformed, read_ref
+from kymatui.domain.pairs.pair import is_synced_copy
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.releases import ReleaseMeta, read_release_meta
+from kymatui.domain.resolution import restriction
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.snapshots import Object
+from kymatui.domain.templates import Generation, Template, read_template
+from kymatui.domain.wording import refusal_words
+
+
+class Standing(StrEnum):
+    """What should be in the runtime, against what is there."""
+
+    SYNCED = "synced"
+    MISSING = "missing"  # should be there
+    WITHHELD = "withheld"  # should not be there, and is not
+    LEFT_OVER = "left over"  # should not be there; the sync wrote it, and deletes it
+    OWN = "the runtime's own"  # somebody applied it in the runtime: the sync leaves it alone
+    OLD = "old style"  # only older lifecycle-managers sync it
+    UNKNOWN = "unknown"  # the runtime cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSync:
+    """One channel of a release meta; `why` is "" where it goes to the runtime."""
+
+    channel: str
+    version: str
+    why: str
+
+    @property
+    def is_wanted(self) -> bool:
+        return not self.why
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One template or release meta: of the control plane, or found in the runtime only.
+
+    `wanted` says whether the runtime should have it, `why` the reason, for either. `original` and `copy` are the
+    objects of the two sides, None where there is none. `channels` are those of a release meta.
+    """
+
+    ref: ObjectRef
+    module: str
+    version: str
+    wanted: bool
+    why: str
+    standing: Standing
+    original: Object | None = None
+    copy: Object | None = None
+    channels: tuple[ChannelSync, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """The whole catalog of one runtime."""
+
+    metas: tuple[Entry, ...]
+    templates: tuple[Entry, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (*self.metas, *self.templates)
+
+    def count(self, standing: Standing) -> int:
+        """How many templates and release metas stand so."""
+        return sum(entry.standing is standing for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """The templates and the release metas in a runtime; None where they cannot be read."""
+
+    metas: Sequence[Object] | None
+    templates: Sequence[Object] | None
+
+
+def sync_plan(kyma: Kyma, shelf: Shelf, copies: Copies, restricted: frozenset[str] = frozenset()) -> SyncPlan:
+    """What the runtime of a Kyma (the control plane's) should have of a catalog, and has."""
+    by_name = _by_name(shelf.templates)
+    metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in shelf.metas]
+    kept: dict[tuple[str, str], list[str]] = {}
+    for meta, channels, why in metas:
+        for channel in channels if not why else ():
+            if channel.is_wanted:
+                kept.setdefault((meta.module, channel.version), []).append(channel.channel)
+    return SyncPlan(
+        tuple(_with_copies([_meta_entry(*found) for found in metas], copies.metas)),
+        tuple(
+            _with_copies(
+                [_template_entry(template, kyma, kept) for template in shelf.templates if not template.outside],
+                copies.templates,
+            )
+        ),
+    )
+
+
+def _by_name(templates: Iterable[Template]) -> Mapping[str, Sequence[Template]]:
+    found: dict[str, list[Template]] = {}
+    for template in templates:
+        if not template.outside:
+            found.setdefault(template.meta.name, []).append(template)
+    return found
+
+
+def unfit(template: Template, kyma: Kyma) -> str:
+    """Why a template is not for this Kyma, by its labels and its spec; "" where it is."""
+    if template.beta and not kyma.beta:
+        return f"it is labelled {LABEL_BETA}, and the Kyma is not"
+    if template.internal and not kyma.internal:
+        return f"it is labelled {LABEL_INTERNAL}, and the Kyma is not"
+    if template.mandatory:
+        return "it is mandatory: the control plane installs it, and the runtime is not told"
+    if not template.synced:
+        return f"it is labelled {LABEL_SYNC}: false"
+    return ""
+
+
+_Found = tuple[ReleaseMeta, tuple[ChannelSync, ...], str]
+
+
+def _meta_wanted(
+    meta: ReleaseMeta, kyma: Kyma, by_name: Mapping[str, Sequence[Template]], restricted: frozenset[str]
+) -> _Found:
+    """The release meta with its channels, and why it does not go to the runtime."""
+    channels = tuple(_channel(meta, name, version, kyma, by_name) for name, version in meta.channels.items())
+    if meta.mandatory_version is not None:
+        return meta, channels, "it is mandatory: the control plane installs it, and the runtime is not told"
+    if refusal := restriction(meta, kyma.meta.labels, restricted):
+        return meta, channels, refusal_words(refusal)
+    if not any(channel.is_wanted for channel in channels):
+        said = "; ".join(f"{channel.channel}: {channel.why}" for channel in channels)
+        return meta, channels, f"no channel is left: {said}" if said else "it has no channel"
+    return meta, channels, ""
+
+
+def _channel(
+    meta: ReleaseMeta, name: str, version: str, kyma: Kyma, by_name: Mapping[str, Sequence[Template]]
+) -> ChannelSync:
+    wanted = f"{meta.module}-{version}"
+    found = by_name.get(wanted, ())
+    reasons = [unfit(template, kyma) for template in found]
+    why = "" if "" in reasons else next((f"{wanted}: {reason}" for reason in reasons), f"there is no {wanted}")
+    return ChannelSync(name, version, why)
+
+
+def _meta_entry(meta: ReleaseMeta, channels: tuple[ChannelSync, ...], why: str) -> Entry:
+    left_out = [channel.channel for channel in channels if not channel.is_wanted]
+    said = f"without {', '.join(left_out)}" if left_out else "with all its channels"
+    version = ", ".join(f"{channel.channel}={channel.version}" for channel in channels) or meta.mandatory_version or ""
+    return Entry(meta.ref, meta.module, version, not why, why or said, Standing.UNKNOWN, meta.raw, None, channels)
+
+
+def _template_entry(template: Template, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> Entry:
+    wanted, why = _template_wanted(template, kyma, kept)
+    standing = Standing.OLD if wanted and template.generation is Generation.OLD else Standing.UNKNOWN
+    return Entry(template.ref, template.module, template.version, wanted, why, standing, template.raw)
+
+
+def _template_wanted(template: Template, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> tuple[bool, str]:
+    if reason := unfit(template, kyma):
+        return False, reason
+    if template.generation is Generation.OLD:
+        if template.channel:
+            return True, f"old style, in channel {template.channel}: only older lifecycle-managers sync it"
+        return False, "it has neither a version nor a channel"
+    channels = kept.get((template.spec_module, template.spec_version), ())
+    if channels:
+        return True, f"in channel {', '.join(channels)}"
+    return False, "no channel that goes to the runtime has this version"
+
+
+# against the runtime
+
+
+def _with_copies(entries: Iterable[Entry], copies: Sequence[Object] | None) -> Iterable[Entry]:
+    """The entries with what the runtime has of each, then what the runtime has besides."""
+    if copies is None:
+        yield from entries
+        return
+    left = {_key(raw): raw for raw in copies}
+    for entry in entries:
+        copy = left.pop((KYMA_NAMESPACE, entry.ref.name), None)
+        yield _replaced(entry, copy)
+    yield from (_only_there(raw) for _, raw in sorted(left.items()))
+
+
+def _key(raw: Object) -> tuple[str, str]:
+    ref = read_ref(raw)
+    return ref.namespace, ref.name
+
+
+def _replaced(entry: Entry, copy: Object | None) -> Entry:
+    if entry.wanted:
+        missing = Standing.OLD if entry.standing is Standing.OLD else Standing.MISSING
+        standing = Standing.SYNCED if copy is not None else missing
+    elif copy is None:
+        standing = Standing.WITHHELD
+    else:
+        standing = Standing.LEFT_OVER if is_synced_copy(copy) else Standing.OWN
+    return replace(entry, standing=standing, copy=copy)
+
+
+def _only_there(raw: Object) -> Entry:
+    """What the control plane does not have."""
+    read = read_release_meta(raw) if read_ref(raw).kind.kind == "ModuleReleaseMeta" else read_template(raw)
+    module = "" if isinstance(read, Malformed) else read.module
+    version = read.version if isinstance(read, Template) else ""
+    if is_synced_copy(raw):
+        why, standing = "the control plane has it no more; the sync wrote it, and deletes it", Standing.LEFT_OVER
+    else:
+        why, standing = "somebody applied it in the runtime; the sync leaves it alone", Standing.OWN
+    return Entry(read_ref(raw), module, version, False, why, standing, None, raw)

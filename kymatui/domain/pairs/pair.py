@@ -1,0 +1,127 @@
+"""A runtime's two sides, and the one picture that lifecycle-manager makes of them.
+
+The runtime's Kyma says which modules there should be; everything that decides about them (labels, maintenance windows,
+the whole catalog, the status with its references, the Manifests) is the control plane's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.observing import KYMA_FEED, choose_kyma
+from kymatui.domain.reading import Reader
+from kymatui.domain.resolution import Rules
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.domain.syncing import FIELD_MANAGER
+
+_OF_CONTROL = tuple(
+    f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
+)
+_KNOWN = (FeedState.LIVE, FeedState.STALE)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One runtime.
+
+    `control` has the Kyma of this runtime alone, its Manifests, and the whole catalog; `runtime` is the runtime's own
+    snapshot, None where nobody could look, and `unreachable` says why in a sentence.
+    """
+
+    name: str
+    control: Snapshot
+    runtime: Snapshot | None
+    unreachable: str = ""
+
+    @cached_property
+    def control_kyma(self) -> Kyma | None:
+        """The control plane's Kyma."""
+        return _kyma(self.control.kymas)
+
+    @cached_property
+    def runtime_kyma(self) -> Kyma | None:
+        """The runtime's Kyma, None where there is none or it could not be read."""
+        return _kyma(self.runtime.kymas) if self.runtime is not None else None
+
+    @property
+    def runtime_kyma_readable(self) -> bool:
+        """Whether the runtime's Kyma would be seen if there were one."""
+        return self.runtime is not None and _is_known(self.runtime.feeds.get(KYMA_FEED))
+
+    @property
+    def rules(self) -> Rules:
+        """What is known of lifecycle-manager's own configuration."""
+        return self.control.rules or Rules()
+
+
+def _kyma(raws: Iterable[object]) -> Kyma | None:
+    found = read_kyma(choose_kyma(tuple(raws)))
+    return found if isinstance(found, Kyma) else None
+
+
+def _is_known(feed: Feed | None) -> bool:
+    return feed is None or feed.state in _KNOWN
+
+
+def effective_kyma(pair: Pair) -> Object | None:
+    """The Kyma as lifecycle-manager works with it: the control plane's, with channel and modules of the runtime's.
+
+    Without the runtime's the control plane's stands for itself; None where there is none at all.
+    """
+    control, runtime = pair.control_kyma, pair.runtime_kyma
+    if control is None:
+        return None
+    if runtime is None:
+        return control.raw
+    asked = Reader(runtime.raw).child("spec").raw
+    spec = {**Reader(control.raw).child("spec").raw, "modules": list(asked.get("modules") or [])}
+    if asked.get("channel"):
+        spec["channel"] = asked["channel"]
+    return {**control.raw, "spec": spec}
+
+
+def joined(pair: Pair) -> Snapshot:
+    """One snapshot of both: what is decided from the control plane, what runs from the runtime.
+
+    Names and namespaces stay what they are: a Manifest is shown where it is, and community templates of the runtime
+    stand beside the control plane's catalog.
+    """
+    kyma = effective_kyma(pair)
+    runtime = pair.runtime or Snapshot(cluster=pair.name, feeds={})
+    own = tuple(raw for raw in runtime.templates if not is_synced_copy(raw))
+    return replace(
+        runtime,
+        cluster=pair.name,
+        kymas=(kyma,) if kyma is not None else (),
+        templates=(*pair.control.templates, *own),
+        release_metas=pair.control.release_metas,
+        manifests=pair.control.manifests,
+        feeds=_feeds(pair, runtime),
+        taken_at=runtime.taken_at or pair.control.taken_at,
+        rules=pair.control.rules or runtime.rules,
+        joined=pair.runtime is not None,
+    )
+
+
+def _feeds(pair: Pair, runtime: Snapshot) -> Mapping[str, Feed]:
+    """Of each kind, the condition of the side that it is taken from; of the Kyma, the worse of both."""
+    control = pair.control.feeds
+    found = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
+    if KYMA_FEED in control and (pair.runtime is None or not _is_known(control[KYMA_FEED])):
+        found[KYMA_FEED] = control[KYMA_FEED]
+    return found
+
+
+def is_synced_copy(raw: object) -> bool:
+    """Whether the catalog sync wrote this object, so that it also deletes it."""
+    fields = Reader(raw).child("metadata").children("managedFields")
+    return any(field.text("manager") == FIELD_MANAGER for field in fields)
+
+
+def spec_of(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec of an object, empty where it has none."""
+    return Reader(raw).child("spec").raw
