@@ -77,7 +77,12 @@ def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ..
     found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
     found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
     found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
-    return tuple(kind for kind in dict.fromkeys(found) if kind not in _NEVER)
+    return without_operator_kinds(found)
+
+
+def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
+    """Each kind once; the Kyma and what else runs the modules is none of theirs, whatever a template says."""
+    return tuple(kind for kind in dict.fromkeys(kinds) if kind not in _NEVER)
 
 
 def count_remaining(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +13,30 @@ from kymatui.errors import ConfigurationError, ConflictError
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
-    from kymatui.engine.removals import Removal
 
 Object = dict[str, Any]
 
 
-def write_backup(path: Path, found: Removal, cluster: Cluster) -> tuple[int, int]:
-    """Keeps every object that a removal may delete; how many, and how many Secrets are kept without their data.
+def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, heading: Sequence[str]) -> tuple[int, int]:
+    """Keeps these objects as they are; how many, and how many Secrets are kept without their data.
+
+    `heading` are lines of comment at the top.
 
     Raises ConfigurationError where the file cannot be written: then nothing is deleted.
     """
     import yaml
 
+    from kymatui.engine.concurrency import each
     from kymatui.engine.ordering import clean
     from kymatui.wiring.files import keep_secret
 
-    refs = [*(one.ref for one in found.remaining.instances), *(step.ref for step in found.deletions)]
-    live = [body for ref in dict.fromkeys(refs) if (body := cluster.get(ref)) is not None]
+    read = each(list(refs), cluster.get, threading.Event())
+    live = [body for body in read if body is not None]
     bodies = [clean(_without_secrets(body), None, "") for body in live]
     secrets = sum(body.get("kind") == "Secret" for body in bodies)
     text = yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
-    keep_secret(path, text.encode())
+    comments = "".join(f"# {line}\n" for line in heading)
+    keep_secret(path, f"{comments}{text}".encode())
     return len(bodies), secrets
 
 

@@ -5,27 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.asking import confirm
+from kymatui.cli.direct.departures import departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
-from kymatui.cli.direct.showing import removal_json, removal_text
 from kymatui.cli.printing import document, say
 from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.engine.deleting import Deleted
-    from kymatui.engine.removals import Removal
+    from kymatui.engine.departing import Departure
+    from kymatui.wiring.departing import Agreement, Departed
 
 
 class DeleteCommand:
-    """A direct installation, by the two rules: no manager before what it manages, nothing of others."""
+    """The guided deletion: no manager before what it manages, nothing of others, through the Kyma where that is due."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
         parser.add_argument("--cascade", action="store_true", help="also delete what users made and the module manages")
         parser.add_argument("--accept-unknown", action="store_true", help="take kinds that you may not list for empty")
+        parser.add_argument(
+            "--way",
+            choices=("let", "ignore", "unmanage"),
+            default="let",
+            help="where lifecycle-manager is in charge: let it delete the module's resource (default), set the policy "
+            "to Ignore first and delete it by hand, or unmanage the module instead of deleting it",
+        )
         parser.add_argument("--backup", metavar="FILE", help="where what is deleted is kept (default: a new file)")
         parser.add_argument("--no-backup", action="store_true", help="keep nothing of what is deleted")
         add_running(parser)
@@ -34,16 +42,7 @@ class DeleteCommand:
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
-            found = _found(place, args.name)
-            if args.dry_run:
-                return _show(found, args.output, "planned")
-            _guard(found, args)
-            if args.output == "table":
-                say(removal_text(found, "table"), sys.stderr)
-            confirm(f"Delete {found.inventory.name}?", yes=args.yes)
-            if not args.no_backup:
-                _keep(place, found, args.backup)
-            return _delete(place, found)
+            return _Deletion(place).go()
 
 
 class RestoreCommand:
@@ -71,85 +70,108 @@ class RestoreCommand:
 DELETE, RESTORE = DeleteCommand(), RestoreCommand()
 
 
-def _found(place: Place, name: str) -> Removal:
-    from kymatui.engine.removals import removal
-    from kymatui.engine.running import SystemClock
-    from kymatui.wiring.installing import find_installed
+class _Deletion:
+    """One run of `kymatui delete`."""
 
-    _refuse_managed(place, name)
-    known = find_installed(place.cluster, name, place.namespace)
-    found = removal(name, known.namespace, place.cluster, SystemClock()) if known is not None else None
-    if found is None:
-        raise RefusedError(
-            f"{name} is not installed by kymatui in {place.cluster.name}",
-            hint=f"`kymatui module {name}` shows what there is of it, and who brought it",
-        )
-    return found
+    def __init__(self, place: Place) -> None:
+        from kymatui.engine.departing import Way
+        from kymatui.wiring.departing import Departing
 
+        self._place, self._args = place, place.args
+        self._departing = Departing(place.session, place.cluster)
+        self._way = Way(place.args.way)
 
-def _refuse_managed(place: Place, name: str) -> None:
-    from kymatui.domain.catalog import catalog
+    def go(self) -> int:
+        from kymatui.engine.departing import Turn
 
-    row = catalog(place.session.snapshot(), time.time()).row(name)
-    if row is not None and row.managed:
-        raise RefusedError(
-            f"{name} is managed by lifecycle-manager, which would install it again",
-            hint=f"`kymatui disable {name}` takes it out of the Kyma",
-        )
+        args = self._args
+        seen = self._departing.look(args.name, self._place.namespace, self._way)
+        if not self._known(seen):
+            raise RefusedError(
+                f"{args.name} is not known in {seen.cluster}", hint="`kymatui catalog` lists the modules"
+            )
+        if args.dry_run:
+            return _show(seen, args.output, "planned")
+        turn = seen.turn(accept_unknown=args.accept_unknown)
+        if turn is Turn.GONE:
+            return _done(seen, None, args.output, seen.refusal or f"nothing is left of {args.name}")
+        agreement = self._agreement(seen)
+        self._refuse(seen, agreement)
+        if args.output == "table":
+            say(departure_text(seen, "table"), sys.stderr)
+        confirm(f"Unmanage {args.name}?" if turn is Turn.UNMANAGE else f"Delete {args.name}?", yes=args.yes)
+        self._keep(seen, agreement)
+        return self._carry_out(seen, agreement)
 
+    def _known(self, seen: Departure) -> bool:
+        from kymatui.domain.catalog import catalog
+        from kymatui.engine.departing import Charge
 
-def _guard(found: Removal, args: argparse.Namespace) -> None:
-    """What stands in the way is told before anybody is asked."""
-    if found.remaining.unknown and not args.accept_unknown:
-        kinds = ", ".join(kind for kind, _ in found.remaining.unknown)
-        raise RefusedError(f"nobody knows whether {kinds} are left", hint="--accept-unknown goes on all the same")
-    if found.remaining.theirs and not args.cascade:
-        _show(found, args.output, "refused")
-        raise RefusedError(
-            f"{found.inventory.name} still manages {len(found.remaining.theirs)} objects that users made",
-            hint="delete them first, or delete them too with --cascade",
-        )
+        row = catalog(self._place.session.snapshot(), time.time()).row(seen.module)
+        return seen.charge is not Charge.NOBODY or row is not None
 
+    def _agreement(self, seen: Departure) -> Agreement:
+        from kymatui.wiring.departing import Agreement
+        from kymatui.wiring.installing import backup_path
 
-def _keep(place: Place, found: Removal, path: str | None) -> None:
-    from kymatui.wiring.backups import write_backup
-    from kymatui.wiring.installing import backup_path
+        args = self._args
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        where = Path(args.backup) if args.backup else backup_path(seen.cluster, args.name, moment)
+        return Agreement(args.cascade, args.accept_unknown, self._way, None if args.no_backup else where, args.timeout)
 
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    where = Path(path) if path else backup_path(place.cluster.name, found.inventory.name, moment)
-    count, secrets = write_backup(where, found, place.cluster)
-    left_out = f" (without the data of {secrets} Secrets)" if secrets else ""
-    say(f"{count} objects are kept in {where}{left_out}", sys.stderr)
+    def _refuse(self, seen: Departure, agreement: Agreement) -> None:
+        """What stands in the way is told before anybody is asked."""
+        from kymatui.wiring.departing import refuse
 
-
-def _delete(place: Place, found: Removal) -> int:
-    from kymatui.engine.deleting import delete
-    from kymatui.engine.running import Limits, begin
-    from kymatui.wiring.engine import journal_path
-
-    args = place.args
-    journal = journal_path(found.cluster, found.inventory.namespace, found.inventory.name)
-    with cancellable() as cancel:
         try:
-            limits = Limits(gone=args.timeout, hooks=args.timeout)
-            with begin(place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits) as run:
-                gone = delete(found, run, cascade=args.cascade, accept_unknown=args.accept_unknown)
-        except KymatuiError:
-            if args.output != "table":
-                _show(found, args.output, "unfinished")
-            raise
-    return _done(found, gone, args.output)
+            refuse(seen, agreement)
+        except RefusedError as error:
+            if seen.refusal:
+                raise
+            _show(seen, self._args.output, "refused")
+            hint = "--accept-unknown goes on all the same" if seen.remaining.unknown else "--cascade deletes them, too"
+            raise RefusedError(str(error), hint=hint) from error
+
+    def _keep(self, seen: Departure, agreement: Agreement) -> None:
+        from kymatui.wiring.departing import keep
+
+        if agreement.backup is None:
+            return
+        count, secrets = keep(agreement.backup, seen, self._place.cluster)
+        left_out = f" (without the data of {secrets} Secrets)" if secrets else ""
+        say(f"{count} objects are kept in {agreement.backup}{left_out}", sys.stderr)
+
+    def _carry_out(self, seen: Departure, agreement: Agreement) -> int:
+        args = self._args
+        with cancellable() as cancel:
+            try:
+                ended = self._departing.carry_out(
+                    args.name,
+                    replace(agreement, backup=None),
+                    namespace=self._place.namespace,
+                    tell=Teller(),
+                    cancel=cancel,
+                )
+            except KymatuiError:
+                if args.output != "table":
+                    now = self._departing.look(args.name, self._place.namespace, self._way)
+                    _show(now, args.output, "unfinished")
+                raise
+        return _done(seen, ended, args.output, ended.words)
 
 
-def _done(found: Removal, gone: Deleted, form: str) -> int:
+def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int:
+    gone, kept = (ended.gone, ended.kept) if ended is not None else ((), ())
     if form in ("json", "yaml"):
-        say(document(removal_json(found, "done", gone.kept), form))
-    else:
-        kept = f"; kept: {', '.join(f'{step.ref} ({step.reason})' for step in gone.kept)}" if gone.kept else ""
-        say(f"{found.inventory.name}: {len(gone.gone)} deleted{kept}")
+        say(document(departure_json(seen, "done" if ended is not None else "unchanged", gone, kept), form))
+        return 0
+    stays = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in kept)}" if kept else ""
+    said = [words] if words else []
+    said += [f"{len(gone)} deleted"] if gone or not words else []
+    say(f"{seen.module}: {', '.join(said)}{stays}")
     return 0
 
 
-def _show(found: Removal, form: str, outcome: str) -> int:
-    say(document(removal_json(found, outcome), form) if form in ("json", "yaml") else removal_text(found, form))
+def _show(seen: Departure, form: str, outcome: str) -> int:
+    say(document(departure_json(seen, outcome), form) if form in ("json", "yaml") else departure_text(seen, form))
     return 0

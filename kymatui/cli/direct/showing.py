@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import markdown, table
@@ -13,7 +13,6 @@ from kymatui.domain.texts import plain
 if TYPE_CHECKING:
     from kymatui.engine.grants import Grant
     from kymatui.engine.plans import Plan, Step
-    from kymatui.engine.removals import Removal
 
 _MOST_FIELDS = 12
 
@@ -74,7 +73,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         "version": plan.bundle.version or None,
         "origin": plan.bundle.origin.address,
         "digest": plan.bundle.origin.digest or None,
-        "steps": [_step_json(step) for step in plan.steps],
+        "steps": [step_json(step) for step in plan.steps],
         "grants": [
             {
                 "role": grant.role,
@@ -91,7 +90,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
     }
 
 
-def _step_json(step: Step) -> dict[str, Any]:
+def step_json(step: Step) -> dict[str, Any]:
     return {
         "action": step.action.value,
         **_ref_json(step),
@@ -104,35 +103,3 @@ def _step_json(step: Step) -> dict[str, Any]:
 def _ref_json(step: Step) -> dict[str, str]:
     ref = step.ref
     return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}
-
-
-def removal_text(found: Removal, form: str) -> str:
-    """What is left of what the module manages, and what goes, in the order in which it goes."""
-    draw = markdown if form == "md" else table
-    parts = []
-    instances = found.remaining.instances
-    if instances:
-        rows = [[str(one.ref), "the module" if one.ours else "users", one.held.strip()] for one in instances]
-        parts.append(draw(("STILL THERE", "MADE BY", "HELD BY"), rows))
-    parts += [f"unknown: {kind} may not be listed: {reason}" for kind, reason in found.remaining.unknown]
-    rows = [[step.action.value, str(step.ref), step.reason] for step in found.steps]
-    parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
-    return "\n\n".join([*parts, counts(found.steps)])
-
-
-def removal_json(found: Removal, outcome: str, kept: Sequence[Step] = ()) -> dict[str, Any]:
-    """`{"cluster", "name", "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
-    return {
-        "cluster": found.cluster,
-        "name": found.inventory.name,
-        "namespace": found.inventory.namespace,
-        "version": found.inventory.version or None,
-        "remaining": [
-            {"object": str(one.ref), "byTheModule": one.ours, "finalizers": list(one.finalizers)}
-            for one in found.remaining.instances
-        ],
-        "unknown": [{"kind": kind, "reason": reason} for kind, reason in found.remaining.unknown],
-        "steps": [_step_json(step) for step in found.steps],
-        "kept": [_step_json(step) for step in kept],
-        "outcome": outcome,
-    }

@@ -1,0 +1,88 @@
+"""A guided deletion in words and as a document: where it stands, what is left, and what will go in which order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.direct.showing import counts, step_json
+from kymatui.cli.printing import markdown, table
+from kymatui.domain.texts import plain
+from kymatui.domain.wording import span
+
+if TYPE_CHECKING:
+    from kymatui.domain.refs import ObjectRef
+    from kymatui.engine.departing import Departure
+    from kymatui.engine.remaining import Instance
+
+
+def departure_text(seen: Departure, form: str) -> str:
+    """Who takes it away, what is left of what it manages, and what goes, in the order in which it goes."""
+    from kymatui.engine.departing import Charge
+
+    draw = markdown if form == "md" else table
+    parts = [f"{seen.module} {seen.installed}".strip() + f": in charge is {seen.charge.value}"]
+    if seen.refusal:
+        parts.append(plain(seen.refusal))
+    instances = seen.remaining.instances
+    if instances:
+        heads = ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
+        parts.append(draw(heads, [_row(one) for one in instances]))
+    parts += [f"unknown: {kind} may not be listed: {plain(reason)}" for kind, reason in seen.remaining.unknown]
+    if seen.warning:
+        parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
+    if seen.charge is Charge.KYMA:
+        parts.append("lifecycle-manager deletes the module's own objects; kymatui only watches")
+    if seen.found is not None:
+        rows = [[step.action.value, str(step.ref), step.reason] for step in seen.found.steps]
+        parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+        parts.append(counts(seen.found.steps))
+    return "\n\n".join(parts)
+
+
+def _row(one: Instance) -> list[str]:
+    age = span(max(0.0, time.time() - one.created)) if one.created is not None else ""
+    what = one.held.strip(", ") or ("goes with the module" if one.ours else "stays" if one.shared else "")
+    return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
+
+
+def departure_json(
+    seen: Departure, outcome: str, gone: Sequence[ObjectRef] = (), kept: Sequence[tuple[ObjectRef, str]] = ()
+) -> dict[str, Any]:
+    """`{"cluster", "name", "charge", "stations": […], "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
+    from kymatui.engine.departing import stations
+
+    inventory = seen.found.inventory if seen.found is not None else None
+    return {
+        "cluster": seen.cluster,
+        "name": seen.module,
+        "namespace": inventory.namespace if inventory is not None else None,
+        "version": seen.installed or None,
+        "charge": seen.charge.name.lower(),
+        "way": seen.way.value,
+        "turn": seen.turn().name.lower(),
+        "refusal": seen.refusal or None,
+        "warning": seen.warning or None,
+        "stations": [
+            {"title": one.title, "progressed": one.progressed.value, "words": one.words} for one in stations(seen)
+        ],
+        "remaining": [_instance_json(one) for one in seen.remaining.instances],
+        "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
+        "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
+        "gone": [str(ref) for ref in gone],
+        "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
+        "outcome": outcome,
+    }
+
+
+def _instance_json(one: Instance) -> dict[str, Any]:
+    return {
+        "object": str(one.ref),
+        "byTheModule": one.ours,
+        "created": one.created,
+        "deleted": one.deleted_at,
+        "maker": one.maker or None,
+        "finalizers": list(one.finalizers),
+        "staysAnyway": one.shared,
+    }

@@ -1,0 +1,207 @@
+"""Where the guided deletion of a module stands: the flowchart, walked anew with what the cluster says at this moment.
+
+    managed resources exist? - continue? - delete them - wait - look again - through the Kyma, or directly - the end
+
+Nothing is remembered: whoever looks again, later or from another machine, finds the place where it was left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.remaining import Instance, Instances
+from kymatui.engine.removals import Removal
+
+
+class Charge(StrEnum):
+    """Who looks after what is installed, and so who takes it away."""
+
+    KYMA = "lifecycle-manager"
+    MANIFEST = "the owner of its Manifest"
+    DIRECT = "kymatui"
+    UNMANAGED = "nobody: the Kyma says that it is unmanaged"
+    SOMEBODY = "somebody else, who left no record of it"
+    NOBODY = "nobody"
+
+
+class Way(StrEnum):
+    """What becomes of the module's default resource while lifecycle-manager is in charge.
+
+    Deleted by hand it may be created again, and the module with it. So lifecycle-manager deletes it, or is told
+    beforehand to ignore it, or lets go of the whole module.
+    """
+
+    LET = "let"
+    IGNORE = "ignore"
+    UNMANAGE = "unmanage"
+
+
+class Turn(StrEnum):
+    """What comes next."""
+
+    REFUSED = "it cannot be deleted from here"
+    UNKNOWN = "nobody knows whether something is left"
+    IGNORE = "the Kyma is told to ignore the default resource"
+    UNMANAGE = "lifecycle-manager is told to let go"
+    CLEAR = "what the module manages is deleted"
+    LEAVE = "the module is taken out of the Kyma"
+    FOLLOW = "lifecycle-manager takes the module away"
+    MANIFEST = "its Manifest is deleted"
+    UNDEPLOY = "the module's own objects are deleted"
+    GONE = "nothing of it is left"
+
+
+class Progressed(StrEnum):
+    """How far one step of the flowchart is; the signs stand on screens without words."""
+
+    DONE = "done"
+    NOW = "now"
+    AHEAD = "ahead"
+    NOT_NEEDED = "not needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """One step of the flowchart as it is shown."""
+
+    title: str
+    progressed: Progressed
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """What there is of a module that is to go.
+
+    remaining    what its manager looks after; `ours` are those that go with the module by themselves
+    default      the default resource that lifecycle-manager would create again, None where it would not
+    requested    the Kyma asks for it; `reported` is what the Kyma's status says of it, "" where nothing
+    policy       of the default resource, as the Kyma has it
+    manager      its workload, where it is there; `runs` says whether it can still let anything go
+    definitions  the CustomResourceDefinitions that came with it and are still there
+    found        what kymatui installed of it, None where that is nothing
+    manifest     a Manifest that no Kyma asks for
+    refusal      why it cannot be deleted from here
+    """
+
+    cluster: str
+    module: str
+    charge: Charge
+    way: Way = Way.LET
+    installed: str = ""
+    remaining: Instances = field(default_factory=Instances)
+    default: Instance | None = None
+    requested: bool = False
+    reported: str = ""
+    policy: str = ""
+    manager: ObjectRef | None = None
+    runs: bool = False
+    definitions: tuple[ObjectRef, ...] = ()
+    found: Removal | None = None
+    manifest: ObjectRef | None = None
+    refusal: str = ""
+
+    @property
+    def theirs(self) -> tuple[Instance, ...]:
+        """What has to be gone before the manager may go, and may be deleted."""
+        return tuple(one for one in self.remaining.theirs if not one.shared)
+
+    @property
+    def stuck(self) -> tuple[Instance, ...]:
+        """What is being deleted, and held."""
+        return tuple(one for one in self.remaining.instances if one.deleted_at is not None)
+
+    def turn(self, *, accept_unknown: bool = False) -> Turn:
+        """What comes next, by the flowchart."""
+        if self.charge is Charge.NOBODY and not self.remaining.unknown:
+            return Turn.CLEAR if self.theirs else Turn.GONE
+        if self.refusal:
+            return Turn.REFUSED
+        if self.remaining.unknown and not accept_unknown:
+            return Turn.UNKNOWN
+        if self.charge is Charge.KYMA and self.requested and self.way is Way.UNMANAGE:
+            return Turn.UNMANAGE
+        if self.charge is Charge.KYMA and self.requested and self.way is Way.IGNORE and self.default is not None:
+            return Turn.IGNORE
+        if self.theirs:
+            return Turn.CLEAR
+        match self.charge:
+            case Charge.KYMA:
+                return Turn.LEAVE if self.requested else Turn.FOLLOW
+            case Charge.MANIFEST:
+                return Turn.MANIFEST
+            case Charge.NOBODY:
+                return Turn.GONE
+            case _:
+                return Turn.UNDEPLOY
+
+    @property
+    def warning(self) -> str:
+        """What is to be known before the default resource is deleted by hand; "" where it may be."""
+        if self.charge is not Charge.KYMA or self.default is None or not self.requested:
+            return ""
+        return (
+            f"{self.default.ref} belongs to the module: while the Kyma asks for the module, lifecycle-manager may "
+            "create it again when it is deleted by hand. Let lifecycle-manager delete it, set the policy to Ignore "
+            "first, or unmanage the module"
+        )
+
+
+def stations(departure: Departure, *, accept_unknown: bool = False) -> tuple[Station, ...]:
+    """The whole way, one station after the other, with the present one marked."""
+    turn = departure.turn(accept_unknown=accept_unknown)
+    theirs, going = len(departure.theirs), sum(one.deleted_at is not None for one in departure.theirs)
+    at = _at(turn, theirs, going)
+    left = f"{theirs} left" if theirs else "none"
+    unknown = f", {len(departure.remaining.unknown)} kinds unknown" if departure.remaining.unknown else ""
+    titles = [
+        ("What is installed", f"{departure.installed} by {departure.charge.value}".strip()),
+        ("Managed resources?", left + unknown),
+        ("Delete them", f"{theirs - going} to delete" if theirs else ""),
+        ("Wait until gone", f"{going} being deleted" if going else ""),
+        *_last_part(departure),
+    ]
+    skipped = {2, 3} if not theirs else set()
+    return tuple(
+        Station(title, _progressed(number, at, skipped), words) for number, (title, words) in enumerate(titles)
+    )
+
+
+def _last_part(departure: Departure) -> list[tuple[str, str]]:
+    """Who takes the module itself away."""
+    definitions = f"{len(departure.definitions)} there" if departure.definitions else ""
+    manager = departure.manager.name if departure.manager is not None else ""
+    match departure.charge:
+        case Charge.KYMA:
+            first, second = "Remove from the Kyma", "Resource and Manifest"
+        case Charge.MANIFEST:
+            first, second = "Delete the Manifest", "Resource and objects"
+        case _:
+            first, second = "The module's resource", "Its objects, in reverse"
+    return [(first, ""), (second, departure.reported), ("Manager undeployed", manager), ("Definitions", definitions)]
+
+
+def _at(turn: Turn, theirs: int, going: int) -> int:
+    match turn:
+        case Turn.REFUSED:
+            return 0
+        case Turn.UNKNOWN:
+            return 1
+        case Turn.CLEAR:
+            return 3 if theirs and going == theirs else 2
+        case Turn.IGNORE | Turn.UNMANAGE | Turn.LEAVE | Turn.MANIFEST | Turn.UNDEPLOY:
+            return 4
+        case Turn.FOLLOW:
+            return 5
+        case Turn.GONE:
+            return 8
+
+
+def _progressed(number: int, at: int, skipped: set[int]) -> Progressed:
+    if number == at:
+        return Progressed.NOW
+    if number in skipped:
+        return Progressed.NOT_NEEDED
+    return Progressed.DONE if number < at else Progressed.AHEAD
