@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kymatui.domain.objects import OPERATOR
 from kymatui.domain.offering import NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.shelves import Shelf
+from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.domain.templates import Template
 from kymatui.domain.versions import order, same
 
@@ -46,11 +48,30 @@ def choose(shelf: Shelf, module: str, version: str = "", namespace: str = "") ->
             return Choice(found, address, manager or DEFAULT_NAMESPACE)
 
 
-def refusals(seen: Catalog, row: Row | None, *, direct: bool) -> Iterator[str]:
+def unknown(feeds: Mapping[str, Feed]) -> Iterator[str]:
+    """The lists that say what lifecycle-manager manages, and that nobody has seen, each with the reason."""
+    for name in _SAYING:
+        feed = feeds.get(name, Feed(FeedState.SYNCING))
+        if feed.state not in (FeedState.LIVE, FeedState.STALE, FeedState.ABSENT):
+            why = feed.message or _WORDS.get(feed.state, "")
+            yield f"{name.partition('.')[0]} ({why})"
+
+
+_SAYING = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
+_WORDS = {FeedState.SYNCING: "not listed in time", FeedState.FORBIDDEN: "you may not list them"}
+
+
+def refusals(seen: Catalog, name: str, row: Row | None, feeds: Mapping[str, Feed], *, direct: bool) -> Iterator[str]:
     """What speaks against installing a module directly; `direct` says that a person wants to all the same.
 
-    A module that lifecycle-manager manages is never installed directly: both would write the same objects.
+    A module that lifecycle-manager manages is never installed directly: both would write the same objects. What nobody
+    can tell counts as managed, unless a person insists.
     """
+    if not direct and (unseen := list(unknown(feeds))):
+        yield (
+            f"nobody knows whether lifecycle-manager manages {name}: {', '.join(unseen)} "
+            "(try again, or insist with --direct if you know that it does not)"
+        )
     if row is None:
         return
     if row.managed or row.mandatory:

@@ -17,7 +17,7 @@ from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State, merged, revived
 from kymatui.engine.keeping import Keeper
 from kymatui.engine.ordering import defined_kinds, identity, is_definition
-from kymatui.engine.planning import NAMESPACE, installed, keeper_for
+from kymatui.engine.planning import NAMESPACE, installed, keeper_for, own_namespace
 from kymatui.engine.plans import Action, Part, Plan, Step
 from kymatui.engine.ports import Object
 from kymatui.engine.pruning import others_claim, phases
@@ -126,6 +126,7 @@ class _Application:
 
     def look_on(self) -> Outcome:
         """Nothing to write; with `wait` it is waited until everything is ready all the same."""
+        self.run.tidy(self._bundle.name, self._bundle.namespace)
         self._await_ready()
         found = installed(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
         return Outcome((), (), self.plan.of(Action.KEEP), found)
@@ -183,8 +184,7 @@ class _Application:
     def _planned(self, previous: Inventory | None) -> Inventory:
         """What is written before the first object: all that is there, and all that will be."""
         plan, bundle = self.plan, self._bundle
-        own = ObjectRef(NAMESPACE, "", bundle.namespace)
-        made = any(step.ref == own and step.action is Action.CREATE for step in plan.steps)
+        made = any(step.part is Part.NAMESPACE for step in plan.steps)
         new = [
             Item(step.ref, step.adopted, step.part is Part.DEFINITION)
             for step in plan.steps
@@ -368,5 +368,7 @@ class _Application:
 
 def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
     bundle: Bundle = plan.bundle
-    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
-    return {identity(read_ref(body)): body for body in (own, *bundle.defaults, *bundle.objects, *bundle.crds)}
+    return {
+        identity(read_ref(body)): body
+        for body in (own_namespace(bundle), *bundle.defaults, *bundle.objects, *bundle.crds)
+    }

@@ -18,7 +18,7 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.holders import LABEL_HELM, inventory_name
 from kymatui.engine.identities import is_dead
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
-from kymatui.errors import CancelledError, ClusterError, ConflictError, NotFoundError, RefusedError
+from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
 
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0
@@ -70,6 +70,13 @@ class Lease:
             keeper.join(5.0)
             if not lost:
                 self._release()
+
+    def clear(self) -> None:
+        """Takes away what a run has left that was killed after its last step; nothing where somebody is at work."""
+        with contextlib.suppress(NotFoundError, ConflictError, ForbiddenError):
+            found = self._cluster.get(self._ref)
+            if found is not None and self._is_free(found, self._clock.now()):
+                self._cluster.delete(self._ref, resource_version=_version(found))
 
     # taking
 

@@ -182,9 +182,10 @@ def uninstall(
         width=chosen.width,
         patience=chosen.patience,
     )
-    if found is None:
-        return None
     with _run(cluster, chosen) as run:
+        if found is None:
+            run.tidy(name, namespace)
+            return None
         return deleting.delete(found, run, cascade=cascade, accept_unknown=accept_unknown)
 
 

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -31,6 +32,7 @@ from kymatui.errors import ForbiddenError
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
+ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,12 @@ def _installed_before(cluster: Cluster, clock: Clock, bundle: Bundle) -> Invento
         return SetKeeper(cluster, bundle.name, bundle.namespace).read()
 
 
+def own_namespace(bundle: Bundle) -> Object:
+    """The namespace that is made for a bundle; whoever is killed before he can note that finds the mark again."""
+    metadata = {"name": bundle.namespace, "annotations": {ANNOTATION_MADE_FOR: bundle.name}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
 class Planner:
     """One plan in the making."""
 
@@ -107,6 +115,7 @@ class Planner:
         self._previous: Inventory | None = None
         self._missing_namespaces: frozenset[str] = frozenset()
         self._there: dict[str, bool] = {}
+        self._marks: dict[str, str] = {}
         self._seen: dict[tuple[str, str, str, str], Object] = {}
 
     def plan(self) -> Plan:
@@ -162,9 +171,9 @@ class Planner:
         if brought or not self._intent.create_namespace:
             return ()
         ours = self._previous is not None and self._previous.made_namespace
-        if not ours and self._exists(name):
+        if not ours and self._exists(name) and self._marks.get(name) != self._bundle.name:
             return ()
-        return ({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},)
+        return (own_namespace(self._bundle),)
 
     def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
         """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""
@@ -179,9 +188,12 @@ class Planner:
         """Whether a namespace is there; taken for granted where the user may not look."""
         if namespace not in self._there:
             try:
-                self._there[namespace] = self._cluster.get(ObjectRef(NAMESPACE, "", namespace)) is not None
+                live = self._cluster.get(ObjectRef(NAMESPACE, "", namespace))
             except ForbiddenError:
-                self._there[namespace] = True
+                live = {"metadata": {}}
+            self._there[namespace] = live is not None
+            annotations = (live["metadata"] or {}).get("annotations") if live is not None else None
+            self._marks[namespace] = str((annotations or {}).get(ANNOTATION_MADE_FOR) or "")
         return self._there[namespace]
 
     def _read_ahead(self, entries: Sequence[_Entry]) -> None:

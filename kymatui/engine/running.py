@@ -86,12 +86,19 @@ class Run:
     @contextlib.contextmanager
     def alone(self, name: str, namespace: str) -> Iterator[tuple[Run, bool]]:
         """Nobody else works on this name meanwhile; yields the run to go on with, and whether it had to wait."""
-        # A run that is stopped still has to let go: no request of the lease is cancelled.
-        steady = PatientCluster(self.outside, self.clock, threading.Event(), self.limits.patience)
-        lease = Lease(steady, self.clock, name, namespace, self.identity, self.limits.lease)
+        lease = self._lease(name, namespace)
         with lease.hold(self.cancel, lambda words: self.tell(Progress(words))) as stopped:
             cluster = PatientCluster(self.outside, self.clock, stopped, self.limits.patience)
             yield replace(self, cluster=cluster, cancel=stopped), lease.waited
+
+    def tidy(self, name: str, namespace: str) -> None:
+        """Takes a lease away that nobody holds any more."""
+        self._lease(name, namespace).clear()
+
+    def _lease(self, name: str, namespace: str) -> Lease:
+        # A run that is stopped still has to let go: no request of the lease is cancelled.
+        steady = PatientCluster(self.outside, self.clock, threading.Event(), self.limits.patience)
+        return Lease(steady, self.clock, name, namespace, self.identity, self.limits.lease)
 
 
 @contextlib.contextmanager

@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.cli.direct import options
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
+from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
@@ -98,7 +100,7 @@ def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> N
         (["install", "keda", "--yes"], "keda is managed by lifecycle-manager"),
         (["install", "warden", "--yes"], "warden is managed by lifecycle-manager"),
         (["install", "compass-manager", "--yes"], "enable it in the Kyma (or insist with --direct"),
-        (["delete", "keda", "--yes"], "keda is managed by lifecycle-manager, which would install it again"),
+        (["delete", "warden", "--yes"], "warden: it is mandatory"),
         (["delete", "docker-registry", "--yes"], "docker-registry is not installed by kymatui"),
         (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed by kymatui"),
         (["install", "backup-operator"], "nobody can be asked here"),
@@ -108,6 +110,25 @@ def test_43_what_speaks_against_it_is_said_and_nothing_is_written(words: list[st
     status, out, err = run(*words)
     assert (status, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize(("fault", "said"), [("error", "kymas ("), ("hang", "kymas (not listed in time)")])
+def test_what_nobody_knows_is_refused_unless_a_person_insists(
+    fault: str, said: str, run: Any, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options, "LISTED", 0.5 if fault == "hang" else 30.0)
+    faults = FaultClient.for_kubeconfig(kubeconfig)
+    faults.send(fault, {"resource": "kymas.operator.kyma-project.io"})
+    try:
+        status, out, err = run("install", "anything", "--file", "nowhere.yaml", "--yes")
+        insisting = run("install", "anything", "--file", "nowhere.yaml", "--yes", "--direct")
+    finally:
+        faults.send("clear", {})
+    assert (status, out) == (2, "")
+    assert "nobody knows whether lifecycle-manager manages anything" in err
+    assert said in err
+    assert insisting[0] == 1
+    assert "nowhere.yaml" in insisting[2]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +193,7 @@ def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_t
     status, out, err = run("delete", "backup-operator", "--yes")
     assert status == 2
     assert "Backup default/theirs" in out
-    assert "still manages 1 objects that users made" in err
+    assert "still manages 1 object(s): Backup" in err
     kept = tmp_path / "kept.yaml"
     status, out, _ = run("delete", "backup-operator", "--yes", "--cascade", "--backup", str(kept))
     assert (status, out) == (0, "backup-operator: 10 deleted\n")

@@ -17,7 +17,7 @@ from kymatui.errors import (
     ThrottledError,
     UnreachableError,
 )
-from tests.engine import killing, thirty
+from tests.engine import comparing, thirty
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, install, plan
@@ -71,7 +71,7 @@ def test_a_server_that_fails_at_random_leaves_what_a_calm_one_does(place: Place)
         install(where, thirty.as_manifest(where.namespace, where.group, "1"))
         install(where, thirty.as_manifest(where.namespace, where.group, "2"))
     place.fault("clear")
-    found = [killing.contents(where.raw, where.namespace, where.group) for where in (other, place)]
+    found = [comparing.contents(where.raw, where.namespace, where.group) for where in (other, place)]
     other.close()
     assert found[0] == found[1]
 

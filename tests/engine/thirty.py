@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.engine import applying, deleting, planning, removals
+from kymatui.engine import library
 from kymatui.engine.bundles import Bundle, Origin
 from kymatui.engine.leases import Terms
-from kymatui.engine.plans import Intent
 from kymatui.engine.retrying import Patience
-from kymatui.engine.running import Limits, SystemClock, begin
+from kymatui.engine.running import Limits
 from tests.engine import objects as make
 from tests.engine.charts import chart_in, hook
 from tests.engine.places import Json
 
 LIMITS = Limits(look=1.0, lease=Terms(patience=30.0), patience=Patience(attempts=20, first=0.02, most=0.5))
+OPTIONS = library.Options(limits=LIMITS)
 
 
 def objects(namespace: str, group: str, version: str) -> tuple[Json, ...]:
@@ -52,12 +52,8 @@ def as_manifest(namespace: str, group: str, version: str) -> Bundle:
 
 
 def install(cluster: KubeCluster, bundle: Bundle) -> None:
-    with begin(cluster, limits=LIMITS) as run:
-        applying.apply(planning.plan(Intent(bundle), cluster, SystemClock()), run)
+    library.install(bundle, cluster, options=OPTIONS)
 
 
 def uninstall(cluster: KubeCluster, name: str, namespace: str) -> None:
-    found = removals.removal(name, namespace, cluster, SystemClock())
-    if found is not None:
-        with begin(cluster, limits=LIMITS) as run:
-            deleting.delete(found, run)
+    library.uninstall(name, namespace, cluster, options=OPTIONS)

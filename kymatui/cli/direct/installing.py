@@ -20,6 +20,7 @@ from kymatui.cli.direct.options import (
     cancellable,
     intent_of,
     opened,
+    refuse_managed,
 )
 from kymatui.cli.direct.showing import counts, plan_json, plan_text
 from kymatui.cli.printing import document, markdown, say, table
@@ -88,6 +89,7 @@ class ApplyCommand:
                 plan = from_json(Path(args.plan).read_bytes())
             except OSError as error:
                 raise ConfigurationError(f"cannot read {args.plan}: {error.strerror or error}") from error
+            refuse_managed(place, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
             return carry_out(place, plan)
 
 

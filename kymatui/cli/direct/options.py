@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kymatui.wiring.sessions import CatalogSession
 
 FORMATS = ("table", "json", "yaml", "md")
+LISTED = 30.0
+"""Seconds until what the cluster has not listed counts as unknown."""
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 def add_intent(parser: argparse.ArgumentParser) -> None:
     """How it is installed."""
     group = parser.add_argument_group("installation")
-    group.add_argument("--direct", action="store_true", help="also past a lifecycle-manager that offers the module")
+    group.add_argument("--direct", action="store_true", help="also past a lifecycle-manager that offers it, or may")
     group.add_argument("--force", action="store_true", help="take over fields that others own; the plan shows which")
     group.add_argument("--no-prune", dest="prune", action="store_false", help="keep what an earlier version had")
     group.add_argument("--prune-definitions", action="store_true", help="also delete CRDs that are no longer there")
@@ -128,7 +130,7 @@ def opened(args: argparse.Namespace) -> Iterator[Place]:
     session = connected(options, settings)
     try:
         session.start(lambda: None)
-        session.wait_complete(30.0)
+        session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
         yield Place(args, session, cluster_of(session.client), options.namespace)
     finally:
         session.close()
@@ -151,25 +153,32 @@ def intent_of(place: Place, name: str) -> Intent:
     )
 
 
-def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
+def refuse_managed(place: Place, name: str, *, direct: bool) -> None:
+    """Raises RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
     from kymatui.domain.catalog import catalog
-    from kymatui.domain.direct import choose, refusals
+    from kymatui.domain.direct import refusals
+
+    snapshot = place.session.snapshot()
+    seen = catalog(snapshot, time.time())
+    against = list(refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct))
+    if against:
+        raise RefusedError("; ".join(against), hint="nothing was changed")
+
+
+def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
+    from kymatui.domain.direct import choose
     from kymatui.domain.observing import observe
     from kymatui.wiring.installing import bundle_of, catalog_bundle
     from kymatui.wiring.operating import FetchOptions, fetcher
 
     args, source = place.args, place.source
-    snapshot = place.session.snapshot()
-    seen = catalog(snapshot, time.time())
-    against = list(refusals(seen, seen.row(name), direct=args.direct))
-    if against:
-        raise RefusedError("; ".join(against), hint="nothing was changed")
+    refuse_managed(place, name, direct=args.direct)
     blobs = fetcher(FetchOptions(tuple(args.insecure_registry), args.registry_ca))
     if not source.is_catalog:
         return bundle_of(name, place.namespace or "default", source, blobs, place.cluster), ()
     if source.value_files or source.set or source.set_string or source.set_json or source.repository:
         raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
-    choice = choose(observe(snapshot).shelf, name, source.version, place.namespace)
+    choice = choose(observe(place.session.snapshot()).shelf, name, source.version, place.namespace)
     if isinstance(choice, str):
         raise ConfigurationError(choice)
     return catalog_bundle(choice, blobs), choice.template.associated

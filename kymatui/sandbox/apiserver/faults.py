@@ -21,7 +21,7 @@ from kymatui.sandbox.apiserver.statuses import StatusError, failure, modified
 
 ADMIN_PATH = "/sandbox.kymatui.io/"
 
-FaultKind = Literal["latency", "throttle", "error", "conflict", "drop", "unauthorized"]
+FaultKind = Literal["latency", "throttle", "error", "conflict", "drop", "lose", "hang", "stall", "unauthorized"]
 KINDS: tuple[str, ...] = get_args(FaultKind)
 
 
@@ -29,7 +29,8 @@ KINDS: tuple[str, ...] = get_args(FaultKind)
 class Fault:
     """`verb` as in RBAC ("get", "list", "watch", …) and `resource` in full ("deployments.apps"); "" selects all.
 
-    `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means for good.
+    `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means for good. What is dropped or
+    hangs is not carried out; what is lost or stalls is: the connection closes, or is silent, instead of the answer.
     """
 
     kind: FaultKind
@@ -44,10 +45,15 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a request meets: a wait, then a closed connection, an answer, or nothing more."""
+    """What a request meets: a wait, then a closed connection, silence, an answer, or nothing more.
+
+    With `carried_out` the request does its work before that.
+    """
 
     delay: float = 0.0
     drop: bool = False
+    silent: bool = False
+    carried_out: bool = False
     response: Response | None = None
 
 
@@ -96,7 +102,7 @@ class Faults:
             if fault.kind == "latency":
                 delay += fault.seconds
             else:
-                return _outcome(fault, request, delay)
+                return outcome_of(fault, delay, request)
         return Outcome(delay) if delay else None
 
     def _spend(self, number: int) -> None:
@@ -128,9 +134,12 @@ def _selects(fault: Fault, request: Request) -> bool:
     )
 
 
-def _outcome(fault: Fault, request: Request, delay: float) -> Outcome:
-    if fault.kind == "drop":
-        return Outcome(delay, drop=True)
+def outcome_of(fault: Fault, delay: float, request: Request) -> Outcome:
+    """What a fault does to a request that it meets."""
+    if fault.kind in ("drop", "lose"):
+        return Outcome(delay, drop=True, carried_out=fault.kind == "lose")
+    if fault.kind in ("hang", "stall"):
+        return Outcome(delay, silent=True, carried_out=fault.kind == "stall")
     return Outcome(delay, response=status_response(_status(fault, request)))
 
 

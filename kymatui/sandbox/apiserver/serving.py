@@ -26,6 +26,7 @@ STREAM_BUFFER = 64 * 1024 * 1024
 """How far a watch may lag behind before it is closed; its client then starts again, as with a real server."""
 
 SHUTDOWN_SECONDS = 2.0
+SILENCE_SECONDS = 3600.0
 _REPEATABLE = ("impersonate-group", "impersonate-extra-")
 
 
@@ -86,6 +87,8 @@ class Carrier:
             return _answer(status_response(_too_large()))
         outcome = self._faults.meet(request)
         if outcome is not None:
+            if outcome.carried_out:
+                self._handle(request)
             answered = await self._misbehave(incoming, outcome)
             if answered is not None:
                 return answered
@@ -105,10 +108,10 @@ class Carrier:
             if incoming.transport is not None:
                 incoming.transport.abort()
             raise ConnectionResetError("dropped on demand")
-        if outcome.response is None:
-            return None
-        response = outcome.response
-        return _answer(response)
+        if outcome.silent:
+            await asyncio.sleep(SILENCE_SECONDS)  # cancelled when the client goes away, or the server stops
+            raise ConnectionResetError("nobody waited for an answer")
+        return _answer(outcome.response) if outcome.response is not None else None
 
     async def _write_stream(self, incoming: web.BaseRequest, response: Response, stream: Stream) -> web.StreamResponse:
         answer = web.StreamResponse(status=response.status, headers=_headers(response))

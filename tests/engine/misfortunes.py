@@ -1,0 +1,228 @@
+"""A walk over all requests of a verb: at each one something bad happens once, and then everything is compared.
+
+    python -m tests.engine.misfortunes chart install kill-before,kill-after every:7 2      # in two processes at a time
+    python -m tests.engine.misfortunes manifest upgrade lose 1 5 50% 1
+
+prints one line of JSON for each: how it ended, and what is not as in an undisturbed cluster. Every one begins in a copy
+(a fork) of the same cluster. What is counted at the server for faults, and at the client for deaths.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.connections import Connection
+from kymatui.adapters.kube.transport import Transport
+from kymatui.sandbox.apiserver.faults import parse_fault
+from tests.engine import thirty
+from tests.engine.comparing import plain
+from tests.engine.forking import KILLED, World, contents
+from tests.engine.places import Json
+
+NAMESPACE = "walked"
+GROUP = "walked.example.org"
+SHAPES = {"chart": thirty.as_chart, "manifest": thirty.as_manifest}
+KILLS = ("kill-before", "kill-after")
+FAULTS = ("conflict", "throttle", "error", "drop", "lose", "hang", "stall")
+PATIENCE = 0.6
+"""Seconds that a client of a walk waits for an answer; the calm server needs milliseconds."""
+
+Work = Callable[[KubeCluster], None]
+
+
+class MortalTransport(Transport):
+    """Kills its own process at request `number` (from 1; 0 never), after the answer where `after`; waits briefly."""
+
+    number = 0
+    after = False
+    patience = 0.0
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._numbers = itertools.count(1)
+
+    def _once(self, request: Any, *given: Any, **named: Any) -> Any:
+        mine = next(self._numbers)
+        if mine == self.number and not self.after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.patience:
+            request = replace(request, timeout=(5.0, self.patience))
+        answer = super()._once(request, *given, **named)
+        if mine == self.number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
+
+
+class Walk:
+    """One shape of module and one verb, with the world in which it begins."""
+
+    def __init__(self, folder: Path, shape: str, verb: str) -> None:
+        self._folder, self._shape, self._verb = folder, shape, verb
+        self._world = World()
+        if verb != "install":
+            assert self._run([_with(self._installing("1"))]) == 0
+        self._world.forget()
+        self.requests = 0
+        self._expected: Json = {}
+        self._created: dict[str, int] = {}
+
+    def measure(self) -> None:
+        """The undisturbed run."""
+        file, pid = _forked(lambda: self._told(time.monotonic(), self._run([_with(self._work())])))
+        os.waitpid(pid, 0)
+        found = _read(file)
+        assert found is not None, "the undisturbed run died"
+        assert found["status"] == 0, "the undisturbed run failed"
+        self.requests, self._expected, self._created = found["requests"], found["contents"], found["created"]
+
+    def walk(self, words: list[str], numbers: list[int], side_by_side: int) -> Iterator[Json]:
+        """One line for each misfortune at each number."""
+        todo = iter([(number, word) for number in numbers for word in words])
+        running: dict[int, tuple[int, str, int]] = {}
+
+        def begin(count: int) -> None:
+            for number, word in itertools.islice(todo, count):
+                file, pid = _forked(lambda number=number, word=word: self._meet(number, word))  # type: ignore[misc]
+                running[pid] = (number, word, file)
+
+        begin(side_by_side)
+        while running:
+            number, word, file = running.pop(os.wait()[0])
+            yield {"number": number, "misfortune": word, **self._judged(_read(file))}
+            begin(1)
+
+    def _judged(self, found: Json | None) -> Json:
+        if found is None:
+            return {"met": True, "ended_well": False, "differing": {"the walk": "its process died"}}
+        here, expected = found["contents"], self._expected
+        differing: Json = {
+            key: list(differences(expected.get(key), here.get(key)))
+            for key in sorted(here.keys() | expected.keys())
+            if here.get(key) != expected.get(key)
+        }
+        for key, count in found["created"].items():
+            if count > self._created.get(key, 0):
+                differing[f"created: {key}"] = [self._created.get(key, 0), count]
+        told = {key: found[key] for key in ("met", "request", "again", "seconds")}
+        return {**told, "ended_well": found["status"] == 0, "differing": differing}
+
+    # in a copy of the world
+
+    def _meet(self, number: int, word: str) -> Json:
+        began, runs = time.monotonic(), []
+        self._world.forget()
+        work = self._work()
+        if word in KILLS:
+            first = _with(work, number=number, after=word == "kill-after")
+        else:
+            self._world.faults.number = number
+            self._world.faults.fault = parse_fault({"kind": word})
+            first = _with(work, patience=PATIENCE)
+
+        def enough(status: int) -> bool:
+            runs.append(status)
+            return status == 0
+
+        told = self._told(began, self._run([first, _with(work)], enough))
+        met = runs[0] == KILLED if word in KILLS else bool(self._world.faults.met)
+        return {**told, "met": met, "request": self._world.faults.met, "again": len(runs) > 1}
+
+    def _run(self, works: list[Callable[[Connection], None]], enough: Callable[[int], bool] | None = None) -> int:
+        return self._world.serve(self._folder, works, enough or (lambda status: True))
+
+    def _told(self, began: float, status: int) -> Json:
+        return {
+            "status": status,
+            "requests": self._world.faults.seen,
+            "contents": {key: plain(body, NAMESPACE) for key, body in contents(self._world).items()},
+            "created": dict(self._world.created),
+            "seconds": round(time.monotonic() - began, 2),
+        }
+
+    # what is done
+
+    def _work(self) -> Work:
+        if self._verb == "uninstall":
+            return lambda cluster: thirty.uninstall(cluster, "thirty", NAMESPACE)
+        return self._installing("1" if self._verb == "install" else "2")
+
+    def _installing(self, version: str) -> Work:
+        return lambda cluster: thirty.install(cluster, SHAPES[self._shape](NAMESPACE, GROUP, version))
+
+
+def _with(work: Work, *, number: int = 0, after: bool = False, patience: float = 0.0) -> Callable[[Connection], None]:
+    def run(connection: Connection) -> None:
+        transport = MortalTransport(connection)
+        transport.number, transport.after, transport.patience = number, after, patience
+        work(KubeCluster(Client(transport)))
+
+    return run
+
+
+def _forked(call: Callable[[], Json]) -> tuple[int, int]:
+    """A file in memory that will hold what the call returned, and the process in which it runs."""
+    file = os.memfd_create("told")
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            os.write(file, json.dumps(call()).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    return file, pid
+
+
+def _read(file: int) -> Json | None:
+    os.lseek(file, 0, os.SEEK_SET)
+    with os.fdopen(file, "rb") as opened:
+        text = opened.read()
+    found: Json | None = json.loads(text) if text else None
+    return found
+
+
+def differences(expected: Any, found: Any, path: str = "") -> Iterator[Any]:
+    """[path, expected, found] of every place where two documents differ."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in sorted(expected.keys() | found.keys()):
+            yield from differences(expected.get(key), found.get(key), f"{path}.{key}")
+    elif expected != found:
+        yield [path, expected, found]
+
+
+def chosen(words: list[str], requests: int) -> Iterator[int]:
+    """The numbers that words stand for: "7", "50%", "every:3"."""
+    for word in words:
+        if word.startswith("every:"):
+            yield from range(1, requests + 1, int(word.removeprefix("every:")))
+        elif word.endswith("%"):
+            yield max(1, requests * int(word.removesuffix("%")) // 100)
+        elif int(word) <= requests:
+            yield int(word)
+
+
+def main(words: list[str]) -> None:
+    shape, verb, misfortunes, *numbers, processes = words
+    with tempfile.TemporaryDirectory() as folder:
+        walk = Walk(Path(folder), shape, verb)
+        walk.measure()
+        print(json.dumps({"requests": walk.requests}), flush=True)
+        for line in walk.walk(misfortunes.split(","), list(chosen(numbers, walk.requests)), int(processes)):
+            print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
