@@ -41,17 +41,10 @@ class SecretRuntimes:
 
     def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
         """The cluster of a Kyma; None where there is no Secret. Raises ConfigurationError for one that is no use."""
-        secrets = self._home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
-        match find_access(kyma, secrets):
-            case Access() as access:
-                return self._connected(f"Secret {access.secret.namespace}/{access.secret.name}", access.kubeconfig)
-            case NoSecret():
-                return None
-            case SeveralSecrets(_, found):
-                names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
-                raise ConfigurationError(f"more than one secret found for {kyma}: {names}")
-            case NoKubeconfig(secret, reason):
-                raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}")
+        access, _ = read_access(self._home, kyma, namespace, cancel)
+        if access is None:
+            return None
+        return self._connected(f"Secret {access.secret.namespace}/{access.secret.name}", access.kubeconfig)
 
     def close(self) -> None:
         with self._lock:
@@ -80,3 +73,28 @@ class SecretRuntimes:
 
         connection = connect_given(kubeconfig, name)
         return KubeCluster(Client(Transport(connection, read_only=self._home.read_only)))
+
+
+Versions = frozenset[tuple[str, str]]
+"""Names of Secrets with their resource versions: what tells that one changed."""
+
+
+def read_access(
+    home: KubeCluster, kyma: str, namespace: str, cancel: threading.Event | None = None
+) -> tuple[Access | None, Versions]:
+    """The kubeconfig of a Kyma's runtime, None where there is no Secret, and what was looked at.
+
+    Raises ConfigurationError for one that is no use, and for several.
+    """
+    secrets = home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+    match find_access(kyma, secrets):
+        case Access() as access:
+            versions = ((raw["metadata"]["name"], raw["metadata"].get("resourceVersion", "")) for raw in secrets)
+            return access, frozenset(versions)
+        case NoSecret():
+            return None, frozenset()
+        case SeveralSecrets(_, found):
+            names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
+            raise ConfigurationError(f"more than one secret found for {kyma}: {names}")
+        case NoKubeconfig(secret, reason):
+            raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}")

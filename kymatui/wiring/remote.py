@@ -1,0 +1,116 @@
+"""A control plane and its runtimes, for a screen: the fleet is followed, a runtime only when somebody looks at it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.fleet_pictures import FleetPicture, Key
+from kymatui.errors import KymatuiError
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.fleet_sessions import FleetSession
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.runtime_sessions import RuntimeSession, owner_of
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watching import Timing
+    from kymatui.domain.snapshots import Feed
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """The control plane, and where somebody says so, one runtime: its name, and its cluster named by hand."""
+
+    control: SessionOptions
+    runtime: str = ""
+    by_hand: SessionOptions | None = None
+
+
+def open_remote(options: RemoteOptions, timing: Timing | None = None) -> RemoteSession:
+    """Reads the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    return RemoteSession(options, timing)
+
+
+class RemoteSession:
+    """The fleet's session with a way to each runtime."""
+
+    def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
+        self._options, self._timing = options, timing
+        self._home = open_cluster(options.control)
+        self._fleet = FleetSession(self._home, options.control.namespace, timing)
+        self._by_hand_owner = ""
+
+    @property
+    def name(self) -> str:
+        return self._fleet.name
+
+    @property
+    def namespace(self) -> str:
+        return self._fleet.namespace
+
+    @property
+    def read_only(self) -> bool:
+        return self._fleet.read_only
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._fleet.feeds
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        return self._fleet.failure
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to follow the fleet. Whose cluster was named by hand is asked on the way."""
+        self._fleet.start(on_change)
+        if self._options.by_hand is not None:
+            threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
+
+    def picture(self) -> FleetPicture:
+        """The fleet as it is known now; never waits."""
+        return self._fleet.picture()
+
+    def straight_to(self, picture: FleetPicture) -> Key | None:
+        """The one runtime that was asked for, as soon as it is known."""
+        wanted = self._options.runtime or self._by_hand_owner
+        found = picture.named(wanted) if wanted else None
+        return (found.ref.namespace, found.name) if found is not None else None
+
+    def runtime(self, key: Key) -> RuntimeSession:
+        """A session with one runtime; nothing is sent before its `start`."""
+        by_hand = self._options.by_hand
+        named = self._options.runtime.rpartition("/")[2] or self._by_hand_owner.rpartition("/")[2]
+        return RuntimeSession(
+            self._home,
+            key,
+            self._options.control,
+            by_hand=by_hand if named in ("", key[1]) else None,
+            timing=self._timing,
+        )
+
+    def retry(self) -> None:
+        self._fleet.retry()
+
+    def close(self) -> None:
+        self._fleet.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until the whole fleet is listed or refused; False where that took too long."""
+        return self._fleet.wait_complete(timeout)
+
+    def require_kymas(self) -> None:
+        """Raises where there is no fleet to be shown."""
+        self._fleet.require_kymas()
+
+    def _ask_owner(self, on_change: Callable[[], None]) -> None:
+        assert self._options.by_hand is not None
+        with contextlib.suppress(KymatuiError):  # it is asked, and told, again when somebody looks at a runtime
+            cluster = open_cluster(replace(self._options.by_hand, read_only=True))
+            try:
+                self._by_hand_owner = owner_of(cluster.client)
+            finally:
+                cluster.client.transport.close()
+        on_change()

@@ -1,0 +1,304 @@
+"""One runtime and what its control plane knows of it, as one picture; connected to only when somebody looks.
+
+The control plane's side is there at once and stays, whatever the runtime does: one that hangs, forbids or lies costs
+itself only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.domain.fleet_pictures import Key
+from kymatui.domain.objects import LABEL_KYMA_NAME
+from kymatui.domain.pairs.pair import Pair, joined
+from kymatui.domain.reading import Reader
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
+from kymatui.wiring.feeds import Feeds
+from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.rules import read_rules
+from kymatui.wiring.runtimes import read_access
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.adapters.kube.connections import Connection
+    from kymatui.adapters.kube.watching import Timing
+    from kymatui.domain.refs import ObjectRef
+    from kymatui.wiring.sessions import CatalogSession
+
+GIVE_UP_SECONDS: Final = 10.0
+RUNTIME_FEED: Final = "runtime"
+"""Under this name a snapshot says how the runtime itself is doing."""
+_SECRET = Fixed("secrets", "", "Secret", ("v1",))
+_KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
+_OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
+
+
+class RuntimeSession:
+    """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret."""
+
+    def __init__(
+        self,
+        home: KubeCluster,
+        key: Key,
+        options: SessionOptions,
+        *,
+        by_hand: SessionOptions | None = None,
+        timing: Timing | None = None,
+        give_up: float = GIVE_UP_SECONDS,
+    ) -> None:
+        from kymatui.adapters.kube.stores import Bell
+
+        self._home, self._key, self._options, self._by_hand = home, key, options, by_hand
+        self._timing, self._give_up = timing, give_up
+        self._on_change: Callable[[], None] = lambda: None
+        self._bell = Bell(self._call)
+        self._control = Feeds(home.client, self._control_changed, timing)
+        self._control.expect(fixed.feed for fixed in KYMA_KINDS)
+        self._inner: CatalogSession | None = None
+        self._error: KymatuiError | None = None
+        self._since = time.time()
+        self._used: frozenset[tuple[str, str]] | None = None
+        self._told: frozenset[tuple[str, str]] | None = None
+        self._outdated = False
+        self._again = threading.Event()
+        self._closed = threading.Event()
+        self._cancel = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"runtime-{key[1]}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The control plane's context: it is what settings by context are about."""
+        return self._home.client.transport.connection.context
+
+    @property
+    def namespace(self) -> str:
+        return KYMA_NAMESPACE
+
+    @property
+    def read_only(self) -> bool:
+        return self._home.client.transport.read_only
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        return self._error
+
+    @property
+    def inner(self) -> CatalogSession | None:
+        """The runtime's own session, None while there is no connection."""
+        return self._inner
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins with both sides, and never waits for either."""
+        self._on_change = on_change
+        self._thread.start()
+
+    def snapshot(self) -> Snapshot:
+        """Both sides as lifecycle-manager sees them; without the runtime what its control plane says."""
+        self._bell.looked()
+        inner, now = self._inner, time.time()
+        runtime = inner.snapshot() if inner is not None else None
+        pair = Pair(self._key[1], self._control_snapshot(now), runtime, str(self._error or ""))
+        found = joined(pair)
+        return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})
+
+    def _feed(self) -> Feed:
+        if self._inner is not None:
+            failure = self._inner.failure
+            return Feed(FeedState.FAILED, self._since, str(failure)) if failure else Feed(FeedState.LIVE, self._since)
+        if self._error is not None:
+            return Feed(FeedState.FAILED, self._since, str(self._error))
+        return Feed(FeedState.SYNCING)
+
+    def pair(self) -> Pair:
+        """The two sides apart, as they are compared."""
+        inner = self._inner
+        runtime = inner.snapshot() if inner is not None else None
+        return Pair(self._key[1], self._control_snapshot(time.time()), runtime, str(self._error or ""))
+
+    def _control_snapshot(self, now: float) -> Snapshot:
+        feeds = self._control
+        return Snapshot(
+            cluster=self.name,
+            kymas=feeds.objects(_KYMAS.feed),
+            templates=feeds.objects(_TEMPLATES.feed),
+            release_metas=feeds.objects(_METAS.feed),
+            manifests=feeds.objects(_MANIFESTS.feed),
+            feeds={name: feed for name, feed in feeds.states().items() if name != _SECRET.feed},
+            taken_at=now,
+            rules=read_rules(self._options.maintenance_policy, self._options.restricted_modules),
+        )
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        if self._inner is not None:
+            self._inner.follow_events(refs)
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        if self._inner is not None:
+            self._inner.follow_owned(refs)
+
+    def retry(self) -> None:
+        """Asks both sides again, now."""
+        self._control.retry()
+        if self._inner is not None:
+            self._inner.retry()
+        self._again.set()
+
+    def close(self) -> None:
+        """Ends everything; waits for nothing that does not answer."""
+        self._closed.set()
+        self._cancel.set()
+        self._again.set()
+        self._control.close(timeout=0.0)
+        self._drop()
+
+    # the thread
+
+    def _run(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            self._again.clear()
+            if self._outdated:
+                self._drop()
+                self._outdated = False
+            if self._inner is None:
+                attempt = self._attempt(attempt)
+            self._again.wait(None if self._inner is not None else min(60.0, 5.0 * 2 ** min(attempt - 1, 4)))
+
+    def _attempt(self, attempt: int) -> int:
+        """Tries once; returns how often that was in vain."""
+        try:
+            self._follow_control()
+            inner = self._connect()
+        except KymatuiError as error:
+            self._error, self._since = error, time.time()
+            self._bell.ring()
+            return attempt + 1
+        inner.start(self._bell.ring)
+        self._inner, self._error, self._since = inner, None, time.time()
+        if self._closed.is_set():
+            self._drop()
+        self._bell.ring()
+        return 0
+
+    def _connect(self) -> CatalogSession:
+        """Raises UnreachableError where the runtime does not answer in time."""
+        from kymatui.adapters.kube.client import Client
+        from kymatui.adapters.kube.transport import Transport
+        from kymatui.wiring.sessions import CatalogSession
+
+        cancel = self._cancel = threading.Event()
+        timer = threading.Timer(self._give_up, cancel.set)
+        timer.daemon = True
+        timer.start()
+        client: Client | None = None
+        try:
+            connection = self._connection(cancel)
+            client = Client(Transport(connection, read_only=self.read_only))
+            with contextlib.suppress(ForbiddenError):
+                client.version(cancel)
+            self._require_own(client, cancel)
+        except BaseException as error:
+            if client is not None:
+                client.transport.close()
+            if isinstance(error, CancelledError):
+                raise UnreachableError(
+                    f"{self._key[1]} did not answer within {self._give_up:g} s",
+                    hint="ctrl-r asks again; nothing else waits for it",
+                ) from None
+            raise
+        finally:
+            timer.cancel()
+        options = replace(self._options, kubeconfig="", context="", namespace="", catalogs=())
+        return CatalogSession(client, options, self._timing)
+
+    def _connection(self, cancel: threading.Event) -> Connection:
+        from kymatui.adapters.kube.connections import connect
+        from kymatui.adapters.kube.given import connect_given
+
+        if self._by_hand is not None:
+            return connect(self._by_hand.kubeconfig, self._by_hand.context)
+        namespace, kyma = self._key
+        access, self._used = read_access(self._home, kyma, namespace, cancel)
+        if access is None:
+            raise ConfigurationError(
+                f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
+                hint="--skr-kubeconfig and --skr-context name the runtime's cluster by hand",
+            )
+        return connect_given(access.kubeconfig, f"Secret {access.secret.namespace}/{access.secret.name}")
+
+    def _require_own(self, client: Client, cancel: threading.Event) -> None:
+        """A cluster that was named by hand must not be another's: its Kyma says whose it is."""
+        if self._by_hand is None:
+            return
+        owner = owner_of(client, cancel)
+        if owner not in ("", "/".join(self._key)):
+            raise ConfigurationError(
+                f"the second cluster is the runtime of {owner}, and not of {'/'.join(self._key)}",
+                hint="name another with --skr-kubeconfig and --skr-context",
+            )
+
+    def _follow_control(self) -> None:
+        namespace, name = self._key
+        label = f"{LABEL_KYMA_NAME}={name}"
+        for fixed in (*KYMA_KINDS, *(() if self._by_hand is not None else (_SECRET,))):
+            resource = self._home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            if resource is None:
+                self._control.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
+                continue
+            self._control.follow(
+                fixed.feed,
+                resource,
+                only=namespace,
+                metadata_only=fixed is _SECRET,
+                labels=label if fixed in (_MANIFESTS, _SECRET) else "",
+                fields=f"metadata.name={name}" if fixed is _KYMAS else "",
+            )
+
+    def _control_changed(self) -> None:
+        """A Secret that changed makes the connection one of the past; that nothing else changes."""
+        states = self._control.states()
+        secrets = states.get(_SECRET.feed)
+        if secrets is not None and secrets.state is FeedState.LIVE:
+            now = frozenset(map(_version, self._control.objects(_SECRET.feed)))
+            if now != self._told:
+                first, self._told = self._told is None, now
+                if not first and now != self._used:
+                    self._outdated = True
+                    self._cancel.set()
+                    self._again.set()
+        self._bell.ring()
+
+    def _drop(self) -> None:
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            threading.Thread(target=inner.close, name="runtime-close", daemon=True).start()
+
+    def _call(self) -> None:
+        if not self._closed.is_set():
+            self._on_change()
+
+
+def owner_of(client: Client, cancel: threading.Event | None = None) -> str:
+    """`namespace/name` of the Kyma on the control plane that a runtime's Kyma belongs to; "" where it does not say."""
+    resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
+    if resource is None:
+        return ""
+    for raw in client.list(resource, KYMA_NAMESPACE, cancel=cancel).items:
+        owner = Reader(raw).child("metadata").labels("annotations").get(_OWNED_BY, "")
+        if owner:
+            return owner
+    return ""
+
+
+def _version(raw: Mapping[str, object]) -> tuple[str, str]:
+    metadata = Reader(raw).child("metadata")
+    return metadata.text("name"), metadata.text("resourceVersion")
