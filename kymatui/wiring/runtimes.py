@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kymatui.domain.manifests import Manifest
 
 MOST_CLIENTS: Final = 64
+_RENEW: Final = "whoever makes the access Secrets has to make it again"
 _SECRET = GroupVersionKind("", "v1", "Secret")
 
 
@@ -53,6 +55,8 @@ class SecretRuntimes:
             self._clusters.clear()
 
     def _connected(self, name: str, kubeconfig: bytes) -> KubeCluster:
+        from kymatui.adapters.kube.given import require_unexpired
+
         with self._lock:
             known = self._clusters.pop(name, None)
             if known is None or known[0] != kubeconfig:
@@ -63,7 +67,8 @@ class SecretRuntimes:
             while len(self._clusters) > self._most:
                 _, (_, oldest) = self._clusters.popitem(last=False)
                 oldest.client.transport.close()
-            return known[1]
+        require_unexpired(known[1].client.transport.connection, time.time())
+        return known[1]
 
     def _open(self, kubeconfig: bytes, name: str) -> KubeCluster:
         from kymatui.adapters.kube.client import Client

@@ -18,7 +18,10 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One way to one cluster. `key` tells it from others: the kubeconfig's files and the context's name."""
+    """One way to one cluster. `key` tells it from others: the kubeconfig's files and the context's name.
+
+    `repr` shows nothing of what a kubeconfig holds but the context's name.
+    """
 
     key: ClusterKey
     context: str
@@ -26,6 +29,9 @@ class Connection:
     user: str
     endpoint: Endpoint
     credentials: Credentials
+
+    def __repr__(self) -> str:
+        return f"Connection({self.context!r})"
 
 
 def connect(

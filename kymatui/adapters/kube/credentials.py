@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -27,10 +27,10 @@ _EARLY = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A client certificate and its key, PEM text."""
+    """A client certificate and its key, PEM text; `repr` shows neither."""
 
-    chain: str
-    key: str
+    chain: str = field(repr=False)
+    key: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

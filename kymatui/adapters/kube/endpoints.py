@@ -22,10 +22,10 @@ class Endpoint:
     """`server` without a slash at its end; `authority` is PEM text of the certificates that are trusted, or ""."""
 
     server: str
-    authority: str = ""
+    authority: str = field(default="", repr=False)
     insecure: bool = False
     server_name: str = ""
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)
     compress: bool = True
     origin: str = field(default="", compare=False)
 

@@ -109,9 +109,9 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
 
 
 def _unauthorized(asked: Asked) -> str:
-    who = f"the user {asked.user!r}" if asked.user else "no user"
+    who = f" of the user {asked.user!r}" if asked.user else "" if asked.proof else " of no user"
     where = f" of the context {asked.context!r}" if asked.context else ""
-    return f"{asked.server} does not accept the credentials of {who}{where} ({asked.proof or 'unknown kind'})"
+    return f"{asked.server} does not accept the credentials{who}{where} ({asked.proof or 'unknown kind'})"
 
 
 def _login_hint(asked: Asked) -> str:

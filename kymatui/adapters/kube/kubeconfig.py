@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,10 @@ _PATHS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named part of a kubeconfig and the file it stands in."""
+    """One named part of a kubeconfig and the file it stands in; `repr` shows nothing of what is in it."""
 
     name: str
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(repr=False)
     file: Path
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import yaml
 
-from kymatui.adapters.kube.given import LARGEST, connect_given
+from kymatui.adapters.kube.given import LARGEST, connect_given, require_unexpired
 from kymatui.errors import ConfigurationError
 
 WHERE = "Secret kcp-system/kubeconfig-one"
@@ -70,3 +73,73 @@ def test_what_cannot_be_used_is_said_without_a_word_of_its_content(content: byte
     said = f"{caught.value} {caught.value.hint} {caught.value.__cause__!r}"
     assert WHERE in said
     assert TOKEN not in said
+
+
+MARK = "planted-marker"
+CURRENT: dict[str, Any] = {"current-context": MARK}
+NO_CURRENT: dict[str, Any] = {"current-context": ""}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (kubeconfig(None, None, **CURRENT), "its current context is not in it"),
+        (kubeconfig(contexts=[{"name": MARK, "context": {"cluster": MARK}}], **CURRENT), "not in it"),
+        (kubeconfig(contexts=[], **NO_CURRENT), "it has no context"),
+        (kubeconfig(None, {"server": f"ftp://{MARK}"}), "its server is no http or https address"),
+        (kubeconfig(None, {"server": f"https://u:{MARK}@api.example.org"}), "its server is no http or https address"),
+        (kubeconfig(None, {"server": ""}), "its server is no http or https address"),
+        (kubeconfig({"token": MARK, "username": MARK, "password": MARK}), "token and a password"),
+        (kubeconfig({"client-certificate-data": MARK}), "is not base64"),
+        (kubeconfig({"exec": {"command": MARK, "args": [MARK]}}), "user names exec"),
+        (kubeconfig(None, {"certificate-authority": f"/{MARK}"}), "cluster names certificate-authority"),
+        (kubeconfig(None, {"proxy-url": f"gopher://{MARK}"}), "proxy-url"),
+        (kubeconfig(users=[{"name": MARK, "user": MARK}]), WHERE),
+        (kubeconfig(clusters=MARK), WHERE),
+    ],
+)
+def test_each_flaw_has_its_own_words_and_none_of_the_content(content: bytes, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        connect_given(content, WHERE)
+    assert MARK not in f"{caught.value} {caught.value.hint} {caught.value.__cause__!r}"
+
+
+def test_what_is_connected_shows_nothing_of_it() -> None:
+    authority = base64.b64encode(MARK.encode()).decode()
+    found = connect_given(kubeconfig({"token": MARK}, {"certificate-authority-data": authority}), WHERE)
+    shown = [repr(part) for part in (found, found.endpoint, found.credentials, found.credentials.present())]
+    assert not [text for text in shown if MARK in text]
+
+
+def token(ends: datetime) -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, {"exp": int(ends.timestamp())})]
+    return ".".join([*(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts), MARK])
+
+
+def certificate(ends: datetime) -> dict[str, str]:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, ends - timedelta(days=9), ends)
+    chain = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    plain = serialization.NoEncryption()
+    text = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    encoded = {"client-certificate-data": chain, "client-key-data": text}
+    return {name: base64.b64encode(value).decode() for name, value in encoded.items()}
+
+
+@pytest.mark.parametrize("kind", ["token", "client certificate"])
+@pytest.mark.parametrize("over", [True, False])
+def test_57_what_has_expired_is_said_before_anybody_is_asked(kind: str, over: bool) -> None:
+    now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    ends = now - timedelta(hours=1) if over else now + timedelta(hours=1)
+    found = connect_given(kubeconfig({"token": token(ends)} if kind == "token" else certificate(ends)), WHERE)
+    if not over:
+        require_unexpired(found, now.timestamp())
+        return
+    with pytest.raises(ConfigurationError, match=f"its {kind} expired at 2026-11-21 11:00:00 UTC") as caught:
+        require_unexpired(found, now.timestamp())
+    assert WHERE in str(caught.value)
+    assert MARK not in str(caught.value)
