@@ -12,7 +12,7 @@ import yaml
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.refs import GroupVersionKind
 from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
