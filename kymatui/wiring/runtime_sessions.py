@@ -222,7 +222,7 @@ class RuntimeSession:
 
     def _connection(self, cancel: threading.Event) -> Connection:
         from kymatui.adapters.kube.connections import connect
-        from kymatui.adapters.kube.given import connect_given
+        from kymatui.adapters.kube.given import connect_given, require_unexpired
 
         if self._by_hand is not None:
             return connect(self._by_hand.kubeconfig, self._by_hand.context)
@@ -233,7 +233,9 @@ class RuntimeSession:
                 f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
                 hint="--skr-kubeconfig and --skr-context name the runtime's cluster by hand",
             )
-        return connect_given(access.kubeconfig, f"Secret {access.secret.namespace}/{access.secret.name}")
+        found = connect_given(access.kubeconfig, f"Secret {access.secret.namespace}/{access.secret.name}")
+        require_unexpired(found, time.time())
+        return found
 
     def _require_own(self, client: Client, cancel: threading.Event) -> None:
         """A cluster that was named by hand must not be another's: its Kyma says whose it is."""

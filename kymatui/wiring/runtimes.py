@@ -100,6 +100,7 @@ def read_access(
             return None, frozenset()
         case SeveralSecrets(_, found):
             names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
-            raise ConfigurationError(f"more than one secret found for {kyma}: {names}")
+            hint = "lifecycle-manager takes none of several either: delete those that are old"
+            raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
         case NoKubeconfig(secret, reason):
-            raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}")
+            raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}", hint=_RENEW)

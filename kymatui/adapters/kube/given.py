@@ -27,7 +27,7 @@ def connect_given(content: bytes, where: str) -> Connection:
 
     Raises ConfigurationError where it cannot be used, or names a plugin or a file.
     """
-    chosen = _context(merge([(Path(where), _document(content, where))]), where)
+    chosen = _context(_merged(content, where), where)
     cluster = replace(chosen.cluster, name=_NAMELESS)
     user = replace(chosen.user, name=_NAMELESS) if chosen.user is not None else None
     _check(cluster, "cluster", _FORBIDDEN_OF_CLUSTERS, where)
@@ -71,6 +71,15 @@ def _certificate_end(credential: Credential) -> float | None:
     except ValueError:
         return None  # the TLS library says what is wrong with it
     return found.not_valid_after_utc.timestamp()
+
+
+def _merged(content: bytes, where: str) -> Kubeconfig:
+    document = _document(content, where)
+    try:
+        return merge([(Path(where), document)])
+    except ConfigurationError:
+        said = "its clusters, users and contexts are not lists of named objects"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
 
 
 def _context(config: Kubeconfig, where: str) -> KubeContext:
