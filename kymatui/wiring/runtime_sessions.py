@@ -17,6 +17,7 @@ from kymatui.domain.fleet_pictures import Key
 from kymatui.domain.objects import LABEL_KYMA_NAME
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.reading import Reader
+from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
 from kymatui.wiring.feeds import Feeds
@@ -228,6 +229,8 @@ class RuntimeSession:
             return connect(self._by_hand.kubeconfig, self._by_hand.context)
         namespace, kyma = self._key
         access, self._used = read_access(self._home, kyma, namespace, cancel)
+        if access is None and self._is_own_runtime(cancel):
+            return self._home.client.transport.connection
         if access is None:
             raise ConfigurationError(
                 f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
@@ -236,6 +239,16 @@ class RuntimeSession:
         found = connect_given(access.kubeconfig, f"Secret {access.secret.namespace}/{access.secret.name}")
         require_unexpired(found, time.time())
         return found
+
+    def _is_own_runtime(self, cancel: threading.Event) -> bool:
+        """Whether all Manifests of the Kyma say `remote: false`: then its modules run in the control plane itself."""
+        namespace, kyma = self._key
+        for version in _MANIFESTS.versions:
+            kind = GroupVersionKind(_MANIFESTS.group, version, _MANIFESTS.kind)
+            if self._home.kind(kind) is not None:
+                found = self._home.list(kind, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+                return bool(found) and all((raw.get("spec") or {}).get("remote") is False for raw in found)
+        return False
 
     def _require_own(self, client: Client, cancel: threading.Event) -> None:
         """A cluster that was named by hand must not be another's: its Kyma says whose it is."""

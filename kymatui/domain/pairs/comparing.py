@@ -58,6 +58,12 @@ def _lines(pair: Pair, now: float) -> Iterator[Line]:
         yield Line(Area.KYMA, pair.name, "runtime", "there", "?", Verdict.UNKNOWN, pair.unreachable, Actor.CLUSTER)
         return
     yield from _unread(pair.control, "control plane", (_TEMPLATES, _METAS, _MANIFESTS))
+    seen = catalog(joined(pair), now, Settings(rules=pair.rules))
+    if pair.is_one_cluster:
+        why = "the modules run in the control plane itself: it is its own runtime"
+        yield Line(Area.KYMA, str(control.ref), "runtime", "there", "there", Verdict.INTENDED, why)
+        yield from module_lines(pair, seen)
+        return
     kymas = Kymas(control, runtime, now) if runtime is not None else None
     yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
     shelf = read_shelf(pair.control.templates, pair.control.release_metas, control.meta.namespace)
@@ -66,7 +72,7 @@ def _lines(pair: Pair, now: float) -> Iterator[Line]:
         _readable(pair.runtime, _TEMPLATES, pair.runtime.templates),
     )
     yield from catalog_lines(sync_plan(control, shelf, copies, pair.rules.restricted), control, kymas)
-    yield from module_lines(pair, catalog(joined(pair), now, Settings(rules=pair.rules)))
+    yield from module_lines(pair, seen)
 
 
 def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:

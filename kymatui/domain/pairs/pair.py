@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.objects import read_ref
 from kymatui.domain.observing import KYMA_FEED, choose_kyma
 from kymatui.domain.reading import Reader
 from kymatui.domain.resolution import Rules
@@ -44,8 +45,21 @@ class Pair:
 
     @cached_property
     def runtime_kyma(self) -> Kyma | None:
-        """The runtime's Kyma, None where there is none or it could not be read."""
-        return _kyma(self.runtime.kymas) if self.runtime is not None else None
+        """The runtime's Kyma, None where there is none or it could not be read.
+
+        It is in `kyma-system`; a control plane that is its own runtime has only the one.
+        """
+        if self.runtime is None:
+            return None
+        control = read_ref(self.control_kyma.raw) if self.control_kyma is not None else None
+        own = [raw for raw in self.runtime.kymas if read_ref(raw).namespace == KYMA_NAMESPACE]
+        return _kyma(own or [raw for raw in self.runtime.kymas if read_ref(raw) == control])
+
+    @property
+    def is_one_cluster(self) -> bool:
+        """Whether the control plane is its own runtime."""
+        control, runtime = self.control_kyma, self.runtime_kyma
+        return control is not None and runtime is not None and bool(control.meta.uid) and _is_one(control, runtime)
 
     @property
     def runtime_kyma_readable(self) -> bool:
@@ -61,6 +75,10 @@ class Pair:
 def _kyma(raws: Iterable[object]) -> Kyma | None:
     found = read_kyma(choose_kyma(tuple(raws)))
     return found if isinstance(found, Kyma) else None
+
+
+def _is_one(left: Kyma, right: Kyma) -> bool:
+    return (left.meta.uid, left.ref) == (right.meta.uid, right.ref)
 
 
 def _is_known(feed: Feed | None) -> bool:

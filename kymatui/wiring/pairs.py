@@ -1,0 +1,156 @@
+"""One runtime with its control plane, for commands: found by name, looked at once (or again and again), let go of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from kymatui.domain.fleet_pictures import Key
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.snapshots import FeedState
+from kymatui.errors import NotFoundError, UsageError
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.kinds import KYMA_KINDS
+from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession, owner_of
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.adapters.kube.resources import Resource
+    from kymatui.domain.pairs.pair import Pair
+    from kymatui.domain.snapshots import Snapshot
+    from kymatui.wiring.remote import RemoteOptions
+
+_KYMAS: Final = KYMA_KINDS[0]
+_NAMES: Final = ("kyma-project.io/shoot-name", "kyma-project.io/runtime-id")
+_LOOK: Final = 0.5
+
+
+def kymas_of(home: KubeCluster) -> Resource:
+    """The kind of Kymas in a cluster; raises NotFoundError where it is no control plane."""
+    for version in _KYMAS.versions:
+        found = home.client.discovery.find(GroupVersionKind(_KYMAS.group, version, _KYMAS.kind))
+        if found is not None:
+            return found
+    raise NotFoundError(
+        f"the cluster of {home.name!r} serves no Kyma",
+        hint="is it a control plane? name another with --kcp-context",
+        status=404,
+    )
+
+
+def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> Key:
+    """The Kyma of a name, of `namespace/name`, of a shoot, or of a runtime id; raises UsageError with what is near."""
+    from kymatui.adapters.kube.projections import MetadataOnly
+
+    resource = kymas_of(home)
+    within, _, last = name.rpartition("/")
+    found = home.client.list(resource, within or namespace, fields=f"metadata.name={last}", decode=MetadataOnly).items
+    for label in () if found or not last else _NAMES:
+        found = (
+            found
+            or home.client.list(resource, within or namespace, labels=f"{label}={last}", decode=MetadataOnly).items
+        )
+    keys = [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
+        several = ", ".join("/".join(key) for key in keys)
+        raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
+    known = [read_ref(raw).name for raw in home.client.list(resource, namespace, decode=MetadataOnly).items]
+    near = get_close_matches(last, known, n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else "`kymatui fleet` lists the runtimes"
+    raise UsageError(f"the control plane of {home.name!r} has no runtime {name!r}", hint=hint)
+
+
+def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairSession:
+    """The runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
+
+    Raises what reading the configuration and finding the runtime raise.
+    """
+    home = open_cluster(options.control)
+    try:
+        name = options.runtime
+        if not name and options.by_hand is not None:
+            by_hand = open_cluster(options.by_hand)
+            try:
+                name = owner_of(by_hand.client)
+            finally:
+                by_hand.client.transport.close()
+        if not name:
+            raise UsageError("which runtime?", hint="name one; `kymatui fleet` lists them")
+        return PairSession(home, find_runtime(home, name, options.control.namespace), options, give_up)
+    except BaseException:
+        home.client.transport.close()
+        raise
+
+
+class PairSession:
+    """Both sides of one runtime; for one thread. `client` is the runtime's, once it is connected."""
+
+    def __init__(self, home: KubeCluster, key: Key, options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> None:
+        self.key = key
+        self._home = home
+        self._changed = threading.Event()
+        self._on_change: Callable[[], None] = lambda: None
+        self._session = RuntimeSession(home, key, options.control, by_hand=options.by_hand, give_up=give_up)
+
+    @property
+    def name(self) -> str:
+        """The runtime's name."""
+        return self.key[1]
+
+    @property
+    def read_only(self) -> bool:
+        return self._session.read_only
+
+    @property
+    def client(self) -> Client:
+        """Of the runtime; raises what keeps it from being reached."""
+        inner = self._session.inner
+        if inner is None:
+            raise self._session.failure or NotFoundError(f"{self.name} is not connected")
+        return inner.client
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to look. `on_change` is called from any thread."""
+        self._on_change = on_change
+        self._session.start(self._notice)
+
+    def _notice(self) -> None:
+        self._changed.set()
+        self._on_change()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until both sides are listed or refused; False where that took too long.
+
+        Raises what keeps the runtime (or its control plane) from being reached.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            self._changed.clear()
+            if self._session.failure is not None:
+                raise self._session.failure
+            inner, left = self._session.inner, deadline - time.monotonic()
+            feeds = self._session.pair().control.feeds.values()
+            if inner is not None and not any(feed.state is FeedState.SYNCING for feed in feeds):
+                return inner.wait_complete(max(left, 0.0))
+            if left <= 0:
+                return False
+            self._changed.wait(min(left, _LOOK))
+
+    def pair(self) -> Pair:
+        """The two sides apart."""
+        return self._session.pair()
+
+    def snapshot(self) -> Snapshot:
+        """Both sides as one."""
+        return self._session.snapshot()
+
+    def close(self) -> None:
+        self._session.close()
+        self._home.client.transport.close()
