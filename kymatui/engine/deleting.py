@@ -11,7 +11,7 @@ from kymatui.engine.bundles import BundleHook
 from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, wait_until_gone
 from kymatui.engine.concurrency import each
 from kymatui.engine.emptiness import others_in
-from kymatui.engine.holders import holder, inventory_name, without_marks
+from kymatui.engine.holders import holder, inventory_name, parting_patch
 from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inventories import Inventory, Item, State
 from kymatui.engine.keeping import Keeper, SetKeeper
@@ -202,10 +202,12 @@ class _Deletion:
 
         def unmark(step: Step) -> None:
             live = self.run.cluster.get(step.ref)
-            if live is None or holder(live) != mine:
+            if live is None or holder(live) not in (None, mine):
+                return
+            patch = parting_patch(live, mine, found=step.adopted)
+            if patch is None:
                 return
             with self.run.step("let go", step.ref):
-                patch = without_marks(mine)
                 self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
 
         each(self._kept, unmark, self.run.cancel, self.run.limits.width)

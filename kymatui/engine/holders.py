@@ -11,10 +11,13 @@ from typing import Any, Final
 
 from kymatui.domain.objects import LABEL_MANAGED_BY
 from kymatui.engine.bundles import Bundle
-from kymatui.engine.ports import Object
+from kymatui.engine.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
+ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
+"""Which Manifest an object belongs to, as "namespace/name"; the marks that lifecycle-manager sets are left to it, since
+they say that it is in charge."""
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
@@ -76,12 +79,42 @@ def mark(body: Object, bundle: Bundle) -> Object:
     return {**body, "metadata": {**metadata, "labels": labels}}
 
 
-def without_marks(mine: Holder) -> dict[str, Any]:
-    """A merge patch that takes the marks away from an object that stays."""
-    if mine.kind is HolderKind.HELM:
-        annotations = {ANNOTATION_RELEASE: None, ANNOTATION_RELEASE_NAMESPACE: None}
-        return {"metadata": {"labels": {LABEL_HELM: None}, "annotations": annotations}}
-    return {"metadata": {"labels": {LABEL_PART_OF: None}}}
+def parting_patch(live: Mapping[str, Any], mine: Holder, *, found: bool = False) -> dict[str, Any] | None:
+    """A merge patch for an object that stays when its module goes; None where nothing on it says whose it is.
+
+    The marks go. From one that was `found` there by the module go also the labels and annotations that it alone set: the
+    object is left as it was.
+    """
+    labels, annotations = set(_marks(mine)), set(_annotations(mine))
+    if found:
+        labels |= _own_keys(live, "labels")
+        annotations |= _own_keys(live, "annotations")
+    metadata: Mapping[str, Any] = live.get("metadata") or {}
+    patch = {
+        field: dict.fromkeys(sorted(keys & (metadata.get(field) or {}).keys()))
+        for field, keys in (("labels", labels), ("annotations", annotations))
+    }
+    return {"metadata": {field: keys for field, keys in patch.items() if keys}} if any(patch.values()) else None
+
+
+def _marks(mine: Holder) -> tuple[str, ...]:
+    return (LABEL_HELM,) if mine.kind is HolderKind.HELM else (LABEL_PART_OF,)
+
+
+def _annotations(mine: Holder) -> tuple[str, ...]:
+    helm = (ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE) if mine.kind is HolderKind.HELM else ()
+    return (*helm, ANNOTATION_MANIFEST)
+
+
+def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
+    """The labels or annotations that kymatui wrote and nobody else did."""
+    ours: set[str] = set()
+    theirs: set[str] = set()
+    for entry in (live.get("metadata") or {}).get("managedFields") or ():
+        keys = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get(f"f:{field}") or {}
+        own = entry.get("manager") in (FIELD_MANAGER, OPERATOR_FIELD_MANAGER)
+        (ours if own else theirs).update(key.removeprefix("f:") for key in keys if key != ".")
+    return frozenset(ours - theirs)
 
 
 def holder(live: Mapping[str, Any]) -> Holder | None:

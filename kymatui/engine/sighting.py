@@ -11,6 +11,7 @@ from kymatui.domain.objects import read_ref
 from kymatui.engine.diffing import FieldChange, compare, stamp
 from kymatui.engine.guessing import guess
 from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
+from kymatui.engine.ordering import is_definition
 from kymatui.engine.plans import Action, FieldConflict, Observed
 from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
 from kymatui.engine.retrying import field_conflicts
@@ -20,8 +21,8 @@ from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidE
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
-_NO_DRY_RUN: Final = "does not support dry run"  # said of a webhook by the server, with 400
-_WEBHOOK: Final = "failed calling webhook"
+NO_DRY_RUN: Final = "does not support dry run"  # said of a webhook by the server, with 400
+WEBHOOK: Final = "failed calling webhook"
 GUESSED: Final = "compared here: in read-only mode the server is not asked what it would do"
 
 
@@ -100,11 +101,11 @@ def dry_run(
     except ForbiddenError as error:
         return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
     except (InvalidError, NotFoundError, ConflictError) as error:
-        if _NO_DRY_RUN in str(error):
+        if NO_DRY_RUN in str(error):
             return _guessed(live, body, f"not checked: {error}")
         return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
     except ServerError as error:
-        if _WEBHOOK not in str(error):
+        if WEBHOOK not in str(error):
             raise
         return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
     if live is None:
@@ -135,7 +136,7 @@ def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
     except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
         return None
     except ServerError as error:
-        if _WEBHOOK not in str(error):
+        if WEBHOOK not in str(error):
             raise
         return None
     return after if not after["metadata"].get("resourceVersion") else None
@@ -157,8 +158,14 @@ def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], m
 
 
 def was_there_before(live: Mapping[str, Any], mine: Holder, manager: str = FIELD_MANAGER) -> bool:
-    """Whether an object was made by somebody else, who says nothing of it."""
-    return holder(live) != mine and manager not in field_managers(live)
+    """Whether an object was made by somebody else, who says nothing of it.
+
+    That the manager has written to it says nothing: an earlier module may have found it, too, and have let it go.
+    Definitions alone have no marks while they are a module's, and so are known by their manager.
+    """
+    if holder(live) == mine:
+        return False
+    return not (is_definition(read_ref(live)) and manager in field_managers(live))
 
 
 def why(error: ClusterError) -> str:

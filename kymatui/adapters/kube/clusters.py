@@ -147,7 +147,9 @@ class KubeCluster:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        how = Write(dry_run=dry_run, manager=manager)
+        # A status is told in the words of all generations of a definition: what this one does not know, it leaves out.
+        validation = "Ignore" if subresource == "status" else "Strict"
+        how = Write(dry_run=dry_run, manager=manager, validation=validation)
 
         def write(resource: Resource) -> Object:
             return self.client.patch(

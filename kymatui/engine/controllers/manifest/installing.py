@@ -15,9 +15,10 @@ from kymatui.engine.applying import apply
 from kymatui.engine.awaiting import has_readiness
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.controllers.manifest.credentials import authenticated
-from kymatui.engine.controllers.manifest.places import COMPONENT, MANIFEST, PART_OF, Site
+from kymatui.engine.controllers.manifest.places import COMPONENT, PART_OF, Site
 from kymatui.engine.controllers.manifest.records import Installed, unique_name
 from kymatui.engine.controllers.manifest.statuses import INSTALLATION, MODULE_CR, RESOURCES, Finding, Said
+from kymatui.engine.holders import ANNOTATION_MANIFEST
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.planning import installed, plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Policy
@@ -65,7 +66,7 @@ def recorded(read: Sequence[Read]) -> list[Installed]:
 def _marked(site: Site, manifest: Manifest, bundle: Bundle) -> Bundle:
     name = manifest.meta.name
     labels = {COMPONENT: name, PART_OF: "Kyma"} if len(name) <= _LONGEST_LABEL else {PART_OF: "Kyma"}
-    marks = [with_labels(labels), with_annotations({MANIFEST: f"{manifest.meta.namespace}/{name}"})]
+    marks = [with_labels(labels), with_annotations({ANNOTATION_MANIFEST: f"{manifest.meta.namespace}/{name}"})]
     return replace(transformed(bundle, [*marks, *site.transforms]), name=unique_name(manifest, bundle))
 
 

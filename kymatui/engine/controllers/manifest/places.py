@@ -20,9 +20,6 @@ from kymatui.engine.transforms import Transform
 FINALIZER: Final = "declarative.kyma-project.io/finalizer"
 OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
 OWN_FINALIZERS: Final = (FINALIZER, OLD_FINALIZER)
-MANIFEST: Final = "kymatui.io/manifest"
-"""The annotation that says on an object which Manifest it belongs to, as "namespace/name"; the marks that
-lifecycle-manager sets are left to it, since they say that it is in charge."""
 COMPONENT: Final = "app.kubernetes.io/component"
 PART_OF: Final = "app.kubernetes.io/part-of"
 

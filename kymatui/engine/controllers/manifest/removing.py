@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.controllers.manifest.places import MANIFEST, Site
+from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.controllers.manifest.records import Installed
 from kymatui.engine.deleting import delete
-from kymatui.engine.holders import LABEL_PART_OF
+from kymatui.engine.holders import ANNOTATION_MANIFEST, LABEL_PART_OF
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.keeping import SetKeeper
 from kymatui.engine.planning import installed
@@ -62,7 +62,7 @@ class Removal:
             self._forget(inventory)
 
     def _unmark(self, ref: ObjectRef) -> None:
-        patch = {"metadata": {"labels": {LABEL_PART_OF: None}, "annotations": {MANIFEST: None}}}
+        patch = {"metadata": {"labels": {LABEL_PART_OF: None}, "annotations": {ANNOTATION_MANIFEST: None}}}
         try:
             self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         except NotFoundError as error:

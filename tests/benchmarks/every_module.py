@@ -1,0 +1,150 @@
+"""Takes every real module the whole way, by the library and by a Manifest: installed, checked, upgraded, uninstalled.
+
+    python -m tests.benchmarks.every_module SHARED [raw] [charts] [samples] [NAME...]
+
+SHARED is the folder of reference data. Prints a line for each module and way, what the rules keep, and a summary; ends
+with 1 where anything failed. After every way the whole cluster is compared with what it held before.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.engine.bundles import Bundle
+from kymatui.engine.sources import charts, raw
+from kymatui.errors import KymatuiError
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.operating import target_of
+from kymatui.wiring.options import SessionOptions
+from tests.engine import walking
+from tests.engine.walking import Desk, Subject, Trouble
+
+INVALID = {"invalid-yaml", "valid-yaml"}
+"""Raw manifests that are none: they have to be refused with the file and the reason."""
+NAMESPACE = "walk"
+
+
+def raw_subjects(shared: Path) -> Iterator[Subject]:
+    folders = (shared / "kyma" / "catalog" / "derived" / "raw-manifests", shared / "kyma" / "raw-manifests")
+    for path in sorted(path for folder in folders for path in folder.glob("*.yaml")):
+        yield raw_subject(path)
+
+
+def raw_subject(path: Path) -> Subject:
+    texts = (path.read_bytes(), walking.with_config_map(path.read_bytes(), "kyma-system"))
+    name = path.stem.replace(".", "-").replace("_", "-")
+
+    def make(version: int, cluster: KubeCluster) -> Bundle:
+        return raw.from_text(texts[version], name=name, namespace="kyma-system", source=path.name)
+
+    return Subject(name, "kyma-system", make, texts, "raw")
+
+
+def chart_subjects(shared: Path) -> Iterator[Subject]:
+    for path in sorted((shared / "helm" / "charts").glob("*.tgz")):
+        yield chart_subject(path.stem, path.read_bytes())
+    for folder in sorted((shared / "kyma" / "helm-charts").iterdir()):
+        yield chart_subject(folder.name, walking.packed(folder))
+
+
+def chart_subject(title: str, archive: bytes) -> Subject:
+    archives = (archive, walking.newer_chart(archive))
+    name = title.lower().replace(".", "-").replace("_", "-")[:40].strip("-")
+
+    def make(version: int, cluster: KubeCluster) -> Bundle:
+        loaded = charts.from_archive(archives[version], title)
+        target = target_of(cluster, installed=version > 0, revision=version + 1)
+        return charts.chart_bundle(loaded, name=name, namespace=NAMESPACE, target=target)
+
+    return Subject(name, NAMESPACE, make, archives, "chart")
+
+
+class Walk:
+    """All subjects of a kind on one cluster."""
+
+    def __init__(self, cluster: KubeCluster, desk: Desk) -> None:
+        self._cluster, self._desk = cluster, desk
+        self.failed: list[str] = []
+        self.counts: dict[tuple[str, str], list[int]] = {}
+
+    def walk(self, subject: Subject) -> None:
+        if subject.name in INVALID:
+            self._way("library", subject, lambda: walking.refused_by_library(subject, self._cluster))
+            self._way("Manifest", subject, lambda: walking.refused_by_manifest(subject, self._desk))
+            return
+        self._way("library", subject, lambda: walking.by_library(subject, self._cluster))
+        self._way("Manifest", subject, lambda: walking.by_manifest(subject, self._desk))
+
+    def _way(self, way: str, subject: Subject, go: Callable[[], set[str] | None]) -> None:
+        before, began = walking.holdings(self._cluster), time.monotonic()
+        try:
+            kept = go() or set()
+            walking.same_again(self._cluster, before)
+            words = "; ".join(sorted(kept))
+            good = True
+        except (KymatuiError, Trouble) as error:
+            words, good = f"{type(error).__name__}: {error}", False
+        seconds = time.monotonic() - began
+        print(f"{'ok  ' if good else 'FAIL'} {way:8} {subject.name:48} {seconds:6.1f} s  {words[:900]}", flush=True)
+        count = self.counts.setdefault((subject.kind, way), [0, 0])
+        count[0 if good else 1] += 1
+        if not good:
+            self.failed.append(f"{way} {subject.name}")
+            walking.sweep(self._cluster, before)
+
+
+def main() -> None:
+    shared, wanted = Path(sys.argv[1]), set(sys.argv[2:])
+    kinds = wanted & {"raw", "charts", "samples"} or {"raw", "charts", "samples"}
+    names = wanted - {"raw", "charts", "samples"}
+    failed: list[str] = []
+    with start_sandbox(clusters=("new", "old"), empty=True) as sandbox, tempfile.TemporaryDirectory() as cache:
+        if "raw" in kinds:
+            failed += walked(sandbox, "new", raw_subjects(shared), names, Path(cache), shared)
+        if "charts" in kinds:
+            failed += walked(sandbox, "old", chart_subjects(shared), names, Path(cache), shared)
+    print("failed:", ", ".join(failed) or "none")
+    sys.exit(1 if failed else 0)
+
+
+def walked(
+    sandbox: RunningSandbox, context: str, subjects: Iterator[Subject], names: set[str], cache: Path, shared: Path
+) -> list[str]:
+    cluster = open_cluster(SessionOptions(kubeconfig=str(sandbox.kubeconfig), context=context))
+    prepare(cluster, shared, old=context == "old")
+    with Desk(cluster, sandbox.registry, cache) as desk:
+        walk = Walk(cluster, desk)
+        for subject in subjects:
+            if not names or any(name in subject.name for name in names):
+                walk.walk(subject)
+    for (kind, way), (good, bad) in sorted(walk.counts.items()):
+        print(f"{kind:8} by {way:8}: {good} good, {bad} failed")
+    return walk.failed
+
+
+def prepare(cluster: KubeCluster, shared: Path, *, old: bool) -> None:
+    """Kyma's definitions, those of the first module-manager where `old`, and the namespaces that are there before."""
+    folder = shared / "kyma" / "crds" / "module-manager-v1alpha1"
+    bodies = (
+        [*walking.definitions_in(folder / "feb23-operator.kyma-project.io_manifests.yaml")]
+        if old
+        else kyma_definitions()
+    )
+    for body in bodies:
+        cluster.apply(body, manager="walk")
+    for name in ("kyma-system", NAMESPACE):
+        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="walk")
+    kind = GroupVersionKind(walking.OWN, "v1alpha1" if old else "v1beta2", "Manifest")
+    walking.wait_for(walking.served(cluster, kind), lambda: "Manifests are not served")
+
+
+if __name__ == "__main__":
+    main()
