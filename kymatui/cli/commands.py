@@ -40,6 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("drift", "print the modules that are not at the version they should be", "kymatui.cli.drift"),
     Command("fleet", "print the runtimes of a control plane", "kymatui.cli.fleet:FLEET"),
     Command("matrix", "count the versions of modules over all runtimes", "kymatui.cli.fleet:MATRIX"),
+    Command("compare", "compare a control plane and one of its runtimes", "kymatui.cli.comparing"),
     Command("audit", "report what is wrong, by rules, and change nothing", "kymatui.cli.audit"),
     Command("enable", "ask the Kyma for a module", "kymatui.cli.toggling:ENABLE"),
     Command("disable", "take a module out of the Kyma, which uninstalls it", "kymatui.cli.toggling:DISABLE"),

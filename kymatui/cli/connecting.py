@@ -12,6 +12,8 @@ from kymatui.settings.loading import Settings, load_settings
 
 if TYPE_CHECKING:
     from kymatui.wiring.options import SessionOptions
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.remote import RemoteOptions
     from kymatui.wiring.sessions import CatalogSession
 
 
@@ -28,7 +30,7 @@ def wanted(args: argparse.Namespace, environment: Mapping[str, str] | None = Non
         kubeconfig=getattr(args, "kubeconfig", None) or "",
         context=getattr(args, "context", None) or "",
         namespace=getattr(args, "namespace", None) or "",
-        read_only=bool(getattr(args, "read_only", False)) or settings.read_only,
+        read_only=any(getattr(args, name, False) for name in ("read_only", "audit")) or settings.read_only,
         catalogs=tuple(source for sources in catalogs for source in sources or ()),
         maintenance_policy=settings.maintenance_policy,
         restricted_modules=settings.restricted_modules,
@@ -45,3 +47,57 @@ def connected(options: SessionOptions, settings: Settings) -> CatalogSession:
         session.close()
         session = open_session(replace(options, read_only=True))
     return session
+
+
+# two clusters
+
+
+def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
+    """The control plane, and the second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
+    group = parser.add_argument_group("two clusters")
+    if remote:
+        group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
+    control, runtime = "the control plane's", "the runtime's, in the place of its access Secret"
+    group.add_argument("--kcp-kubeconfig", metavar="FILE", default=default, help=f"{control} (default: --kubeconfig)")
+    group.add_argument("--kcp-context", metavar="NAME", default=default, help=f"{control} (default: --context)")
+    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=runtime)
+    group.add_argument("--skr-context", metavar="NAME", default=default, help=runtime)
+
+
+def remote_wanted(
+    args: argparse.Namespace, runtime: str = "", *, read_only: bool = False
+) -> tuple[RemoteOptions, Settings]:
+    """The control plane and perhaps one runtime. What forbids writing to either of the two forbids it for both."""
+    from kymatui.wiring.engine import context_name
+    from kymatui.wiring.options import SessionOptions
+    from kymatui.wiring.remote import RemoteOptions
+
+    options, settings = wanted(args)
+    control = replace(
+        options,
+        kubeconfig=getattr(args, "kcp_kubeconfig", None) or options.kubeconfig,
+        context=getattr(args, "kcp_context", None) or options.context,
+        read_only=options.read_only or read_only,
+    )
+    file, context = getattr(args, "skr_kubeconfig", None) or "", getattr(args, "skr_context", None) or ""
+    by_hand = SessionOptions(kubeconfig=file or control.kubeconfig, context=context) if file or context else None
+    shut = control.read_only or any(
+        settings.context(context_name(side)).read_only for side in (control, by_hand) if side is not None
+    )
+    if by_hand is not None:
+        by_hand = replace(by_hand, read_only=shut)
+    return RemoteOptions(
+        replace(control, read_only=shut), runtime or getattr(args, "remote", None) or "", by_hand
+    ), settings
+
+
+def is_remote(args: argparse.Namespace) -> bool:
+    """Whether a command is about a runtime of a control plane."""
+    return any(getattr(args, name, None) for name in ("remote", "skr_kubeconfig", "skr_context"))
+
+
+def paired(args: argparse.Namespace, runtime: str = "", *, read_only: bool = False) -> PairSession:
+    """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds."""
+    from kymatui.wiring.pairs import open_pair
+
+    return open_pair(remote_wanted(args, runtime, read_only=read_only)[0])

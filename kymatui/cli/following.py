@@ -16,13 +16,15 @@ from kymatui.errors import ServerError, UnreachableError, UsageError
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
     from kymatui.domain.snapshots import Feed
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
 
 _PAUSE = 0.2  # a burst of changes is printed once
 
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
-    """`-o`, `--watch`, `--timeout` and the cluster options."""
+    """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
+    from kymatui.cli.connecting import add_remote_options
     from kymatui.cli.main import add_cluster_options
 
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
@@ -31,6 +33,7 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser, remote="of this runtime of the control plane: its name, its shoot or its id")
 
 
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
@@ -50,12 +53,20 @@ def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
     What could not be listed in time is said on standard error: a part is never shown as the whole.
     """
-    from kymatui.cli.connecting import connected, wanted
     from kymatui.domain.catalog import catalog
+
+    with closing(sessions(args)) as seen:
+        for session in seen:
+            yield catalog(session.snapshot(), time.time())
+
+
+def sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairSession]:
+    """The session that the words name, as often as there is something new in it; to be closed."""
+    from kymatui.cli.connecting import connected, is_remote, paired, wanted
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = connected(*wanted(args))
+    session = paired(args) if is_remote(args) else connected(*wanted(args))
     changed = threading.Event()
     try:
         session.start(changed.set)
@@ -65,7 +76,7 @@ def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
             _confess(session.feeds, args.timeout)
         while True:
             changed.clear()
-            yield catalog(session.snapshot(), time.time())
+            yield session
             if not args.watch:
                 return
             changed.wait()
@@ -74,7 +85,7 @@ def catalogs(args: argparse.Namespace) -> Generator[Catalog]:
         session.close()
 
 
-def _require_kyma(session: CatalogSession) -> None:
+def _require_kyma(session: CatalogSession | PairSession) -> None:
     """Raises where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
     what a server serves is known from before, so that a login that has ended shows in the lists first."""
     try:

@@ -28,6 +28,13 @@ def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
     return cluster_of(Client(transport, Discovery(transport, cache)))
 
 
+def context_name(options: SessionOptions) -> str:
+    """The name of the context that is meant; raises ConfigurationError. Nothing is sent."""
+    from kymatui.adapters.kube.connections import connect
+
+    return connect(options.kubeconfig, options.context, options.namespace).context
+
+
 def cluster_of(client: Client) -> KubeCluster:
     """The same over a client that is there already."""
     from kymatui.adapters.kube.clusters import KubeCluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.adapters.kube.resources import Resource
     from kymatui.domain.pairs.pair import Pair
-    from kymatui.domain.snapshots import Snapshot
+    from kymatui.domain.snapshots import Feed, Snapshot
     from kymatui.wiring.remote import RemoteOptions
 
 _KYMAS: Final = KYMA_KINDS[0]
@@ -150,6 +150,17 @@ class PairSession:
     def snapshot(self) -> Snapshot:
         """Both sides as one."""
         return self._session.snapshot()
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """How each kind is doing, taken from the side that counts for it."""
+        return self.snapshot().feeds
+
+    def require_kyma(self) -> None:
+        """Raises where the control plane's Kyma went away while it was looked for."""
+        feed = self.pair().control.feeds[_KYMAS.feed]
+        if feed.state is FeedState.LIVE and self.pair().control_kyma is None:
+            raise NotFoundError(f"the control plane has no Kyma {'/'.join(self.key)} any more", status=404)
 
     def close(self) -> None:
         self._session.close()
