@@ -18,13 +18,14 @@ from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
-from kymatui.engine.inventories import Inventory, revived
+from kymatui.engine.inventories import Inventory, State, revived
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
 from kymatui.engine.ordering import identity, waves
 from kymatui.engine.plans import Action, Intent, Observed, Part, Plan, Policy, Right, Step
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.preparing import Scopes, prepare
 from kymatui.engine.pruning import prune_steps
+from kymatui.engine.rehearsing import Stage, rehearse
 from kymatui.engine.releases import SECRET, ReleaseKeeper
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 from kymatui.engine.sighting import Sight, look, observe, was_there_before
@@ -131,10 +132,15 @@ class Planner:
         pruned = prune_steps(self._intent, previous, self._bundle, self._cluster, self._cancel, self._width)
         self._observed |= pruned.observed
         steps += pruned.steps
+        made = self._plan(tuple(steps), note)
+        return replace(made, hooks=self._hooks(made, namespaces))
+
+    def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
+        previous = self._previous
         return Plan(
             cluster=self._cluster.name,
             intent=self._intent,
-            steps=tuple(steps),
+            steps=steps,
             first=previous is None or previous.first,
             made_at=self._clock.now(),
             grants=grants((*self._bundle.objects, *self._bundle.crds)),
@@ -144,6 +150,16 @@ class Planner:
             inventory=previous.resource_version if previous is not None else "",
             unfinished=self._is_unfinished(previous),
         )
+
+    def _hooks(self, made: Plan, coming: frozenset[str]) -> tuple[Step, ...]:
+        """None where nothing will be done."""
+        if made.changes_nothing or not self._bundle.hooks:
+            return ()
+        previous = self._previous
+        same = previous is not None and previous.state is State.PENDING and previous.digest == digest(self._bundle)
+        done = previous.done if previous is not None and same else ()
+        stage = Stage(self._scopes.brought, coming, done, same)
+        return rehearse(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
         """A run that was cut off, or a chart of which something beside its objects changed: values, notes, hooks."""

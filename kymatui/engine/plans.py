@@ -32,6 +32,7 @@ class Part(StrEnum):
     OBJECT = "object"
     RESOURCE = "resource"  # the module's default custom resource
     PREVIOUS = "previous"  # an earlier version had it
+    HOOK = "hook"  # of a chart: runs at its event
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Step:
     reason     why it is blocked or kept, or what a person should know of it
     unchecked  the server could not be asked yet: the definition or the namespace comes with the plan
     adopted    the object was there before, and nobody said that it is his
+    event      of a hook: when it runs, "pre-install"; its `wave` is its weight
     """
 
     action: Action
@@ -61,6 +63,7 @@ class Step:
     reason: str = ""
     unchecked: bool = False
     adopted: bool = False
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ class Plan:
     observed   what was seen; the plan is refused when that is no longer so
     inventory  the resourceVersion of the inventory that was seen, "" where there was none
     unfinished an earlier run was cut off; carrying out the plan finishes it
+    hooks      what will run before and after the steps, in its order
     """
 
     cluster: str
@@ -134,6 +138,7 @@ class Plan:
     observed: tuple[tuple[ObjectRef, Observed], ...] = ()
     inventory: str = ""
     unfinished: bool = False
+    hooks: tuple[Step, ...] = ()
 
     @property
     def bundle(self) -> Bundle:
@@ -167,7 +172,8 @@ class Plan:
     @property
     def blockers(self) -> tuple[Step, ...]:
         """What keeps the plan from being carried out as it is."""
-        return self.of(Action.BLOCKED) if self.intent.force else self.of(Action.BLOCKED, Action.CONFLICT)
+        actions = (Action.BLOCKED,) if self.intent.force else (Action.BLOCKED, Action.CONFLICT)
+        return (*(hook for hook in self.hooks if hook.action is Action.BLOCKED), *self.of(*actions))
 
     @property
     def changes_nothing(self) -> bool:

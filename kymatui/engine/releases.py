@@ -99,11 +99,11 @@ class ReleaseKeeper:
         word = "Install complete" if inventory.first else "Upgrade complete"
         word = f"Rollback to {inventory.rollback_to}" if inventory.rollback_to else word
         release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
-        written = self._write(_with_runs(release, inventory.done), done)
+        # As helm does it, the old one first: whoever is cut off here goes on with a revision that is still pending.
         for other in self._history():
             if other.release.status is Status.DEPLOYED and other.release.version != inventory.revision:
                 self._mark(other, Status.SUPERSEDED, other.release.description)
-        return written
+        return self._write(_with_runs(release, inventory.done), done)
 
     def fail(self, inventory: Inventory, reason: str) -> Inventory:
         release = self._release(inventory)
@@ -183,7 +183,7 @@ class ReleaseKeeper:
             state=_STATES.get(latest.release.status, State.PENDING),
             version=str((latest.release.chart.get("metadata") or {}).get("version") or known.version),
             digest=known.digest if latest.own is not None else "",
-            done=known.done if latest.own is not None and latest.release.status.is_pending else (),
+            done=known.done if latest.own is not None and _is_under_way(latest.release.status) else (),
             first=not ever,
             chart=True,
             revision=latest.release.version,
@@ -276,6 +276,11 @@ _STATES: Final = {Status.DEPLOYED: State.INSTALLED, Status.UNINSTALLING: State.D
 
 def _namespaced(served: ServedKind | None) -> bool | None:
     return served.namespaced if served is not None else None
+
+
+def _is_under_way(status: Status) -> bool:
+    """Whether a run is at work on the revision, or was cut off: what hooks it had run counts."""
+    return status.is_pending or status is Status.UNINSTALLING
 
 
 def _digest(one: _Revision) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, deleting, planning, removals, rollback
+from kymatui.engine.documents import from_json, to_json
 from kymatui.engine.inventories import State
 from kymatui.engine.plans import Action
 from kymatui.engine.releases import SECRET, ReleaseKeeper
@@ -99,6 +100,35 @@ def test_hooks_run_by_weight_and_go_by_their_policies(place: Place) -> None:
     assert place.get(JOB, "Job", "first") is None
     assert place.get(JOB, "Job", "second") is not None
     assert place.get(JOB, "Job", "upgrade") is None
+
+
+def test_hooks_stand_in_the_plan_and_are_tried_on_the_server(place: Place) -> None:
+    place.make_namespace()
+    hooks = (
+        hook(make.job("good"), "pre-install", weight=-5),
+        hook({**make.job("bad"), "spec": {"template": {"spec": {"restartPolicy": "Always"}}}}, "pre-install"),
+        hook(make.custom(place.group, "Nobody", "x"), "post-install"),
+        hook(make.config_map("there"), "post-install", policies=("hook-failed",)),
+        hook(make.job("upgrade"), "pre-upgrade"),
+    )
+    place.kubectl({**make.config_map("there"), "metadata": {"name": "there", "namespace": place.namespace}})
+    planned = plan(place, chart(place, make.config_map("a"), hooks=hooks))
+    assert [(step.event, step.ref.name, step.action.value) for step in planned.hooks] == [
+        ("pre-install", "good", "create"),
+        ("pre-install", "bad", "blocked"),
+        ("post-install", "there", "blocked"),
+        ("post-install", "x", "blocked"),
+    ]
+    assert "spec.template" in planned.hooks[1].reason
+    assert "does not let it go" in planned.hooks[2].reason
+    assert "does not serve" in planned.hooks[3].reason
+    assert place.get(JOB, "Job", "good") is None
+    with pytest.raises(RefusedError, match="bad"):
+        install(place, chart(place, make.config_map("a"), hooks=hooks))
+    assert place.get("v1", "ConfigMap", "a") is None
+    assert from_json(to_json(planned)) == planned
+    install(place, chart(place, make.config_map("a"), hooks=hooks[:1]))
+    assert plan(place, chart(place, make.config_map("a"), hooks=hooks[:1])).hooks == ()
 
 
 def test_a_hook_that_fails_stops_everything_after_it(place: Place) -> None:

@@ -18,7 +18,7 @@ from tests.engine.misfortunes import FAULTS, KILLS
 ROOT = Path(__file__).resolve().parents[2]
 DEATHS = ",".join(KILLS)
 MOMENTS = [
-    ("manifest", "install", DEATHS, "97%"),
+    ("manifest", "install", DEATHS, "85%"),
     ("manifest", "uninstall", DEATHS, "50%"),
     ("chart", "upgrade", DEATHS, "60%"),
     ("chart", "install", ",".join(FAULTS), "50%"),

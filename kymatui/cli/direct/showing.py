@@ -20,12 +20,16 @@ _MOST_FIELDS = 12
 def plan_text(plan: Plan, form: str) -> str:
     """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
     draw = markdown if form == "md" else table
-    rows = [row for step in plan.steps if step.action.value != "same" for row in _rows(step)]
+    before = [step for step in plan.hooks if step.event.startswith("pre-")]
+    after = [step for step in plan.hooks if not step.event.startswith("pre-")]
+    shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
+    rows = [row for step in shown for row in _rows(step)]
     parts = [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
     parts += ["\n".join(plain(line) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [f"missing right: {right}" for right in plan.missing]
     parts += [f"note: {plain(note)}" for note in plan.notes]
-    return "\n\n".join([*parts, counts(plan.steps)])
+    hooks = f", {len(plan.hooks)} hooks" if plan.hooks else ""
+    return "\n\n".join([*parts, counts(plan.steps) + hooks])
 
 
 def counts(steps: Iterable[Step]) -> str:
@@ -36,6 +40,7 @@ def counts(steps: Iterable[Step]) -> str:
 
 def _rows(step: Step) -> list[list[str]]:
     said = [step.reason] if step.reason else []
+    said += [f"of {step.event}"] if step.event and step.action.value != "create" else []
     said += ["checked only when its definition or namespace is there"] if step.unchecked and not step.reason else []
     said += ["was there before"] if step.adopted else []
     said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
@@ -44,7 +49,8 @@ def _rows(step: Step) -> list[list[str]]:
     more = len(said) - _MOST_FIELDS
     said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
     first, rest = (said[0] if said else ""), said[1:]
-    return [[step.action.value, str(step.ref), first], *[["", "", line] for line in rest]]
+    word = f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
+    return [[word, str(step.ref), first], *[["", "", line] for line in rest]]
 
 
 def _value(value: object) -> str:
@@ -65,7 +71,7 @@ def grant_lines(grant: Grant) -> list[str]:
 
 
 def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
-    """`{"cluster", "name", "version", "steps": […], "outcome"}`."""
+    """`{"cluster", "name", "version", "steps": […], "hooks": […], "outcome"}`."""
     return {
         "cluster": plan.cluster,
         "name": plan.bundle.name,
@@ -74,6 +80,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         "origin": plan.bundle.origin.address,
         "digest": plan.bundle.origin.digest or None,
         "steps": [step_json(step) for step in plan.steps],
+        "hooks": [{"event": step.event, "weight": step.wave, **step_json(step)} for step in plan.hooks],
         "grants": [
             {
                 "role": grant.role,
