@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="print the catalog as a table and leave")
+    parser.add_argument("--audit", action="store_true", default=argparse.SUPPRESS, help="the screen that cannot write")
 
 
 def run(args: argparse.Namespace) -> int:

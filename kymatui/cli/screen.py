@@ -22,6 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("screen")
     group.add_argument("--theme", choices=THEME_NAMES, default=None, help="default: dark, or the configuration's")
     group.add_argument("--ascii", action="store_true", default=None, help="only ASCII signs and borders")
+    group.add_argument(
+        "--audit", action="store_true", help="all screens and plans, and no way to write; counts prove it"
+    )
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
 
 
@@ -60,6 +63,7 @@ def show(
             context=options.context,
             namespace=options.namespace,
             read_only=options.read_only,
+            audit=bool(getattr(args, "audit", None)),
             settings=settings,
         )
     result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))

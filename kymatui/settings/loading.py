@@ -32,6 +32,7 @@ class Settings:
     ascii: bool = False
     mouse: bool = True
     read_only: bool = False
+    bell: bool = False
     columns: tuple[str, ...] = COLUMN_NAMES
     sort: str = "name"
     catalogs: tuple[str, ...] = ()

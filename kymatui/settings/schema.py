@@ -42,6 +42,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("ascii", "flag", False, "only ASCII signs and borders", environment="KYMATUI_ASCII"),
     Option("mouse", "flag", True, "whether the mouse is listened to", environment="KYMATUI_MOUSE"),
     Option("read_only", "flag", False, "refuse every write", environment="KYMATUI_READ_ONLY"),
+    Option("bell", "flag", False, "ring the terminal's bell when a job ends", environment="KYMATUI_BELL"),
     Option("columns", "texts", COLUMN_NAMES, "the columns of the catalog, in order", COLUMN_NAMES),
     Option("sort", "text", "name", "the column that orders the catalog at start", COLUMN_NAMES),
     Option("catalogs", "texts", (), "more sources of community modules: URLs, files, folders"),

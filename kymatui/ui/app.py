@@ -16,12 +16,15 @@ from kymatui.settings.schema import ACCENTS
 from kymatui.ui.ascii import AsciiFilter
 from kymatui.ui.cluster_view import ClusterView
 from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.desk import JOBS, Desk
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.link import Looks, Place, Session
 from kymatui.ui.mailbox import Mailbox
+from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.connection import Connection, banner
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.opening import HOME
 from kymatui.ui.stylesheets import styles_dir
 from kymatui.ui.themes import THEMES
 from kymatui.ui.ways import Ways
@@ -60,6 +63,9 @@ class KymatuiApp(App[int]):
         Binding("ctrl+c", "interrupt", "Quit (twice)", show=False, id="app.interrupt", priority=True),
     ]
 
+    HOME: ClassVar[Step] = HOME
+    """What leads to the first screen."""
+
     def __init__(
         self,
         connect: Callable[[], Session],
@@ -67,6 +73,7 @@ class KymatuiApp(App[int]):
         context: str = "",
         namespace: str = "",
         read_only: bool = False,
+        audit: bool = False,
         settings: Settings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -81,9 +88,11 @@ class KymatuiApp(App[int]):
         self.ways = Ways(self)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
-        self._place, self._namespace, self._read_only = context, namespace, read_only
+        self._place, self._namespace, self.read_only = context, namespace, read_only or audit
+        self._audit = audit
         self._mailbox = Mailbox(self._deliver)
-        self._view = ClusterView(connect, self._mailbox, clock)
+        self._view = self.first_view(connect, self._mailbox)
+        self.desk = Desk(self, self._mailbox.put)
         self._interrupted_at = float("-inf")
         self.has_begun = False
 
@@ -99,6 +108,10 @@ class KymatuiApp(App[int]):
         self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
 
     # what is known of the cluster on show
+
+    def first_view(self, connect: Callable[[], Session], mailbox: Mailbox) -> ClusterView:
+        """What the app begins with."""
+        return ClusterView(connect, mailbox, self.clock)
 
     @property
     def view(self) -> ClusterView:
@@ -145,6 +158,7 @@ class KymatuiApp(App[int]):
             self._check_keys()
 
     def on_unmount(self) -> None:
+        self.desk.close()
         self._mailbox.close()
         self._view.close()
 
@@ -153,14 +167,19 @@ class KymatuiApp(App[int]):
         self.view.follow(looker, looks)
 
     def _tick(self) -> None:
-        """Ages move only where something is stale; a live picture costs nothing while nothing happens."""
-        if self.connection.stale_since:
+        """Ages move only where something is stale or under way; a live picture costs nothing while nothing happens."""
+        if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
+            self.shown.catch_up()
+        elif self.connection.stale_since or self._audit:
             self.show_frame()
 
     # what arrives from the cluster
 
     def _deliver(self, values: Mapping[str, object]) -> None:
         place, failure = self._view.deliver(values)
+        jobs = values.get(JOBS)
+        if isinstance(jobs, tuple):
+            self.desk.deliver(jobs)
         if place is not None:
             self._arrive(place)
         if failure is not None:
@@ -171,7 +190,7 @@ class KymatuiApp(App[int]):
     def _arrive(self, place: Place) -> None:
         """The accent of the context colours the frame, so that production looks like production."""
         self._place = self._place or place.context
-        self._namespace, self._read_only = place.namespace, place.read_only
+        self._namespace, self.read_only = place.namespace, place.read_only
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
@@ -191,15 +210,21 @@ class KymatuiApp(App[int]):
         counts = ""
         if self.catalog is not None:
             counts = f"modules {len(self.catalog.rows)}  problems {len(self.catalog.problems)}"
+        going, session = len(self.desk.going), self.view.session
+        keeper = self.view.charge.keeper if self.view.charge is not None else None
         return FrameFacts(
             cluster=self._place or (self.snapshot.cluster if self.snapshot else ""),
             namespace=self._namespace,
-            mode="READ-ONLY" if self._read_only else "RW",
+            mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
             connection=connection.word,
             tone=connection.tone,
             counts=counts,
             sign=SIGNS.get(connection.tone, ""),
             banner=banner(connection, self.failure) if self.catalog is not None else "",
+            jobs=f"{going} job{'s' if going > 1 else ''}" if going else "",
+            keeper=keeper.value if keeper is not None else "",
+            keeper_short=keeper.short if keeper is not None else "",
+            traffic=session.traffic if self._audit and session is not None else None,
         )
 
     @property
@@ -227,8 +252,8 @@ class KymatuiApp(App[int]):
     @property
     def why_no_writes(self) -> str:
         """Why nothing can be written now; empty where it can."""
-        if self._read_only:
-            return "kymatui runs read-only"
+        if self.read_only:
+            return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
         if self.connection.stale_since or self.failure is not None:
             return "what is shown is not current"
         return "" if self.catalog is not None else "the cluster has not answered yet"
@@ -260,7 +285,15 @@ class KymatuiApp(App[int]):
             self.exit(130, return_code=130)
             return
         self._interrupted_at = now
-        self.notify("press ctrl-c again to quit", timeout=2)
+        stops = f", which stops {len(self.desk.going)} jobs" if self.desk.going else ""
+        self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
 
     async def action_quit(self) -> None:
-        self.exit(0)
+        self.leave()
+
+    def leave(self) -> None:
+        """Ends the program; with jobs under way only after a yes."""
+        if self.desk.going:
+            self.desk.flow(self.desk.leave())
+        else:
+            self.exit(0)

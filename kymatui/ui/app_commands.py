@@ -45,6 +45,7 @@ def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
         ("channels", "all channels side by side", "matrix"),
         ("problems", "everything that is wrong", "errors"),
         ("changes", "what changed while kymatui was open", "history"),
+        ("jobs", "what is under way, and what came of the rest", "job"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
     yield ScreenCommand("back", "where you were before", lambda _: app.ways.back())
@@ -127,7 +128,7 @@ def _program(app: KymatuiApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand("refresh", "ask the server again", lambda _: app.action_reconnect())
     yield ScreenCommand("help", "every key and command", lambda _: _help(app))
-    yield ScreenCommand("quit", "leave kymatui", lambda _: app.exit(0), aliases=("q", "q!"))
+    yield ScreenCommand("quit", "leave kymatui", lambda _: app.leave(), aliases=("q", "q!"))
 
 
 def _theme(app: KymatuiApp, words: Sequence[str]) -> None:

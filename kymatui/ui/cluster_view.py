@@ -11,6 +11,7 @@ from kymatui.ui.mailbox import Mailbox, Pigeonhole
 from kymatui.ui.presenters.connection import Connection, describe
 
 if TYPE_CHECKING:
+    from kymatui.domain.charges import Charge
     from kymatui.domain.histories import History
     from kymatui.domain.locating import Locations
     from kymatui.domain.remembering import Memory
@@ -31,27 +32,34 @@ class ClusterView:
         self.failure: KymatuiError | None = None
         self.history: History | None = None
         self.place: Place | None = None
+        self.charge: Charge | None = None
         self._clock = clock
         self._memory: Memory | None = None
         self._looked_at: dict[object, Looks] = {}
         self._hole = Pigeonhole(mailbox, name)
-        self._link = ClusterLink(connect, self._read, self._hole)
+        self.link = ClusterLink(connect, self._read, self._hole)
+
+    @property
+    def session(self) -> Session | None:
+        """The connection, once it is open."""
+        return self.link.session
 
     def start(self) -> None:
         """Connects, in a thread."""
-        self._link.start()
+        self.link.start()
 
     def retry(self) -> None:
-        self._link.retry()
+        self.link.retry()
 
     def close(self) -> None:
         """Returns at once."""
-        self._link.close()
+        self.link.close()
 
     def _read(self, snapshot: Snapshot) -> Catalog:
         """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
         import kymatui.ui.presenters.catalog  # noqa: F401
         from kymatui.domain.catalog import catalog
+        from kymatui.domain.charges import charge
         from kymatui.domain.histories import History
         from kymatui.domain.locating import locate
         from kymatui.domain.remembering import Memory
@@ -61,6 +69,7 @@ class ClusterView:
         found = catalog(snapshot, self._clock(), memory=self._memory)
         self.locations = locate(snapshot, self._memory)
         self.history.see(found, snapshot, self.locations, self._clock())
+        self.charge = charge(snapshot)
         return found
 
     def follow(self, looker: object, looks: Looks) -> None:
@@ -72,7 +81,7 @@ class ClusterView:
             self._looked_at[looker] = looks
         newest = list(reversed(self._looked_at.values()))
         events = tuple(ref for found in newest for ref in found.events)
-        self._link.follow(Looks(events, tuple(ref for found in newest for ref in found.owned)))
+        self.link.follow(Looks(events, tuple(ref for found in newest for ref in found.owned)))
 
     def deliver(self, values: Mapping[str, object]) -> tuple[Place | None, KymatuiError | None]:
         """Takes what came out of the mailbox; the place where it is told for the first time, and the last failure."""

@@ -15,11 +15,19 @@ Scope = Mapping[str, tuple[str, ...]]
 def scope(*owners: type) -> Scope:
     """The bindings of classes and everything that they inherit."""
     found: dict[str, tuple[str, ...]] = {}
-    for kind in (kind for owner in owners for kind in owner.__mro__):
+    for kind in (kind for owner in owners for kind in _heritage(owner)):
         for binding in vars(kind).get("BINDINGS", ()):
             if isinstance(binding, Binding) and binding.id:
                 found[binding.id] = tuple(key.strip() for key in binding.key.split(","))
     return found
+
+
+def _heritage(owner: type) -> Iterator[type]:
+    """The classes whose bindings work in this one, as Textual has it."""
+    for kind in owner.__mro__:
+        yield kind
+        if vars(kind).get("_inherit_bindings") is False:
+            return
 
 
 def keymap_problems(keys: Mapping[str, str], scopes: Iterable[Scope]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from kymatui.domain.snapshots import FeedState
 from kymatui.errors import KymatuiError
@@ -27,8 +27,8 @@ STEADY_SECONDS = 0.25  # between two looks once all lists are there: the mailbox
 _BURST_SECONDS = 0.02  # changes come several at a time
 
 
-class Session(Protocol):
-    """What a connection offers to a front end."""
+class Followed(Protocol):
+    """What every connection offers to a front end."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,18 @@ class Session(Protocol):
     @property
     def read_only(self) -> bool: ...
 
+    @property
+    def traffic(self) -> tuple[int, int]: ...
+
     def start(self, on_change: Callable[[], None]) -> None: ...
+
+    def retry(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Session(Followed, Protocol):
+    """What a connection to one cluster offers."""
 
     def snapshot(self) -> Snapshot: ...
 
@@ -47,9 +58,8 @@ class Session(Protocol):
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None: ...
 
-    def retry(self) -> None: ...
 
-    def close(self) -> None: ...
+S = TypeVar("S", bound=Followed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +90,46 @@ class Looks:
         return bool(self.events or self.owned)
 
 
-class ClusterLink:
-    """Owns the session and its thread; `close` returns at once, the thread ends by itself."""
+class Link(Generic[S]):
+    """Owns a session and its thread; `close` returns at once, the thread ends by itself."""
 
     def __init__(
         self,
-        connect: Callable[[], Session],
-        read: Callable[[Snapshot], Catalog],
+        connect: Callable[[], S],
         mailbox: Mailbox | Pigeonhole,
         *,
         pause: float = 0.1,  # between two looks while lists are coming
     ) -> None:
         self._connect = connect
-        self._read = read
         self._mailbox = mailbox
         self._pause = pause
         self._changed = threading.Event()
         self._closed = threading.Event()
-        self._session: Session | None = None
+        self._listeners: tuple[threading.Event, ...] = ()
+        self._session: S | None = None
         self._looked_at = Looks()
+        self._followed = Looks()
         self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
+
+    @property
+    def session(self) -> S | None:
+        """The session, once there is one."""
+        return self._session
 
     def start(self) -> None:
         self._thread.start()
+
+    def listen(self, changed: threading.Event) -> None:
+        """The event is set, too, whenever something changes, until `forget`."""
+        self._listeners = (*self._listeners, changed)
+
+    def forget(self, changed: threading.Event) -> None:
+        self._listeners = tuple(one for one in self._listeners if one is not changed)
+
+    def _ring(self) -> None:
+        self._changed.set()
+        for one in self._listeners:
+            one.set()
 
     def retry(self) -> None:
         """Asks the server again now instead of after the back-off."""
@@ -123,45 +150,61 @@ class ClusterLink:
         try:
             session = self._session = self._connect()
             self._mailbox.put(CLUSTER, Place(session.name, session.namespace, session.read_only))
-            self._session.start(self._changed.set)
+            self._session.start(self._ring)
             self._follow(self._session)
         except KymatuiError as error:
             self._mailbox.put(FAILURE, error)
         except Exception as error:  # noqa: BLE001 (a thread that dies in silence would leave the screen waiting for ever)
-            self._mailbox.put(FAILURE, _defect(error))
+            self._mailbox.put(FAILURE, defect(error))
         finally:
             if self._session is not None:
                 self._session.close()
 
-    def _follow(self, session: Session) -> None:
+    def _follow(self, session: S) -> None:
         """A burst of changes is read once: whoever sets the event within the pause is served by the next look."""
-        followed = Looks()
         while not self._closed.is_set():
             self._changed.clear()
-            if followed != self._looked_at:
-                followed = self._looked_at
-                session.follow_events(followed.events)
-                session.follow_owned(followed.owned)
             began = time.monotonic()
-            pause = self._pause if self._look(session) else STEADY_SECONDS
+            pause = self._pause if self.look(session) else STEADY_SECONDS
             self._changed.wait()
             if self._closed.is_set():
                 return
             time.sleep(max(_BURST_SECONDS, began + pause - time.monotonic()))
 
-    def _look(self, session: Session) -> bool:
-        """Whether lists are still coming, so that the next look is worth more.
+    def look(self, session: S) -> bool:
+        """Takes what there is; whether lists are still coming, so that the next look is worth more."""
+        raise AssertionError(f"{type(self).__name__} does not look")
 
-        A defect that one object brings to light must not end the session: the next look may be a good one.
-        """
+
+class ClusterLink(Link[Session]):
+    """The link to one cluster."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Session],
+        read: Callable[[Snapshot], Catalog],
+        mailbox: Mailbox | Pigeonhole,
+        *,
+        pause: float = 0.1,
+    ) -> None:
+        super().__init__(connect, mailbox, pause=pause)
+        self._read = read
+
+    def look(self, session: Session) -> bool:
+        """A defect that one object brings to light must not end the session: the next look may be a good one."""
+        if self._followed != self._looked_at:
+            self._followed = self._looked_at
+            session.follow_events(self._followed.events)
+            session.follow_owned(self._followed.owned)
         snapshot = session.snapshot()
         try:
             self._mailbox.put(CATALOG, Seen(snapshot, self._read(snapshot)))
         except Exception as error:  # noqa: BLE001
-            self._mailbox.put(CATALOG, _defect(error))  # in the same place, so that a later look replaces it
+            self._mailbox.put(CATALOG, defect(error))  # in the same place, so that a later look replaces it
         return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 
-def _defect(error: Exception) -> KymatuiError:
+def defect(error: Exception) -> KymatuiError:
+    """What no cluster can be blamed for, as an error that says so."""
     text = f"{type(error).__name__}: {error}"
     return KymatuiError(text, hint="this is a defect of kymatui; please report it")

@@ -18,7 +18,7 @@ class Step:
     @property
     def crumb(self) -> str:
         """The word in the top line."""
-        return self.about or self.kind
+        return f"#{self.about}" if self.kind == "job" else self.about or self.kind
 
     def same_screen(self, other: Step) -> bool:
         """Whether both are one screen, whatever its tab."""

@@ -62,10 +62,14 @@ class Report:
         self._jobs = jobs
         self._number = number
 
+    def check(self, ahead: str = "the next step") -> None:
+        """Raises CancelledError where the job is to stop."""
+        if self.cancel.is_set():
+            raise CancelledError(f"stopped before: {ahead}")
+
     def step(self, title: str) -> None:
         """The next step begins. Raises CancelledError where the job is to stop."""
-        if self.cancel.is_set():
-            raise CancelledError(f"stopped before: {title}")
+        self.check(title)
         now = self._jobs.now()
         self._change(lambda job: logged(at_step(job, title, now), LogLine(now, title)))
 

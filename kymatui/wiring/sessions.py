@@ -114,6 +114,12 @@ class CatalogSession:
         """How many requests left, by verb."""
         return dict(self.client.transport.counts)
 
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests left that only read, and how many that could have changed something."""
+        transport = self.client.transport
+        return transport.counts.total() - transport.writes, transport.writes
+
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""
         relax_collector()

@@ -19,9 +19,11 @@ from kymatui.ui.navigation import Step
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.changes import ChangesScreen
 from kymatui.ui.screens.columns import ColumnsScreen
+from kymatui.ui.screens.jobs import JobScreen, JobsScreen
 from kymatui.ui.screens.matrix import MatrixScreen
 from kymatui.ui.screens.module import PANES, ModuleScreen
 from kymatui.ui.screens.opening import key_scopes
+from kymatui.ui.screens.plan import PlanScreen
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.facts import Facts
@@ -410,8 +412,8 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
 
 
 # escape leaves a line of text before it leaves the screen; a question is left, not the program
-TAKEN_OVER = {"escape", "q"}
-SCREENS = (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen, ChangesScreen)
+TAKEN_OVER = {"escape", "q", "J"}
+SCREENS = (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen)
 
 
 @pytest.mark.parametrize("owner", [*SCREENS, *PANES, LiveTable, RowTable, Document, ColumnsScreen])
@@ -435,8 +437,9 @@ def test_no_two_actions_of_one_screen_want_the_same_key(one: Scope) -> None:
     assert shared <= TAKEN_OVER, "which of them acts is chance"
 
 
-def test_no_screen_writes_yet() -> None:
-    assert all(not screen.WRITES for screen in SCREENS)
+def test_only_a_plan_that_is_accepted_leads_to_a_write() -> None:
+    assert {screen.__name__ for screen in (*SCREENS, PlanScreen) if screen.WRITES} == {"PlanScreen"}
+    assert {"accept"} == PlanScreen.WRITES
 
 
 PRESSED = (*"jkgGdtxveyhcYONSADRMPHobwzJKC0123456789", "enter", "escape", "tab", "shift+tab", "space", "left", "right")

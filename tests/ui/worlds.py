@@ -171,6 +171,7 @@ class StillSession:
     name = "prod-eu"
     namespace = "kyma-system"
     read_only = False
+    traffic = (118, 0)
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

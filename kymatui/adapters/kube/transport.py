@@ -123,6 +123,7 @@ class Transport:
         self.connection = connection
         self.read_only = read_only
         self.counts: Counter[str] = Counter()
+        self.writes = 0  # how many of them could have changed something
         self._sleep = sleep
         self._lock = threading.Lock()
         self._pool: PoolManager | None = None
@@ -209,6 +210,7 @@ class Transport:
 
         pool = self._pool_for(credential.certificate)
         self.counts[request.method] += 1
+        self.writes += not only_reads(request.method, request.path)
         began = time.monotonic()
 
         def exchange() -> BaseHTTPResponse:

@@ -40,6 +40,7 @@ class FramedScreen(PromptingScreen):
         Binding("M", "open('channels')", "Channels side by side", show=False, id="app.channels"),
         Binding("P", "open('problems')", "Problems", show=False, id="app.problem-list"),
         Binding("H", "open('changes')", "What changed", show=False, id="app.changes"),
+        Binding("J,ctrl+o", "open('jobs')", "Jobs", show=False, id="app.jobs"),
         Binding("ctrl+s", "save", "Save what is shown", show=False, id="app.save"),
     ]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kymatui.ui.screens.framed import FramedScreen
 
 HOME = Step("modules")
-KINDS = ("modules", "module", "channels", "problems", "changes")
+KINDS = ("modules", "module", "channels", "problems", "changes", "jobs", "job")
 
 
 def key_scopes(app: type) -> Iterator[Scope]:
@@ -21,19 +21,24 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.catalog import CatalogScreen
     from kymatui.ui.screens.changes import ChangesScreen
     from kymatui.ui.screens.columns import ColumnsScreen
+    from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.help import HelpScreen
+    from kymatui.ui.screens.jobs import JobScreen, JobsScreen
     from kymatui.ui.screens.matrix import MatrixScreen
     from kymatui.ui.screens.module import PANES, ModuleScreen
+    from kymatui.ui.screens.plan import PlanScreen
     from kymatui.ui.screens.problems import ProblemsScreen
     from kymatui.ui.widgets.document import Document
     from kymatui.ui.widgets.live_table import LiveTable
+    from kymatui.ui.widgets.plan_parts import DiffView, PlanTable, Tick
     from kymatui.ui.widgets.prompt import Prompt
 
-    for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen):
+    for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen):
         yield scope(app, screen, LiveTable)
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
-    yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, Prompt))
+    yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
+    yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, Prompt))
 
 
 def screen_for(step: Step) -> FramedScreen:
@@ -50,6 +55,10 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.problems import ProblemsScreen
 
         return ProblemsScreen()
+    if step.kind in ("jobs", "job"):
+        from kymatui.ui.screens.jobs import JobScreen, JobsScreen
+
+        return JobScreen(step.about) if step.about else JobsScreen()
     if step.kind == "changes":
         from kymatui.ui.screens.changes import ChangesScreen
 

@@ -1,8 +1,8 @@
 """The plan before anything is written: what happens to which object, the difference, and what has to be agreed to.
 
-    answer = await app.push_screen_wait(PlanScreen(preview))      # in a flow, see `kymatui.ui.flows`
+    answer = await app.push_screen_wait(PlanScreen(preview))      # in a flow, see `kymatui.ui.desk`
     if answer.is_yes:
-        app.jobs.start(Work(…))
+        app.desk.start(Work(…))
 
 Enter asks, and y answers. Where nothing may be written the plan is shown all the same; enter is off with the reason.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
@@ -16,7 +17,11 @@ from kymatui.ui.text import plain
 
 @dataclass(frozen=True, slots=True)
 class FrameFacts:
-    """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour."""
+    """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
+
+    `keeper` is who is in charge of the modules; `traffic` how many requests only read and how many did not, where that
+    is to be proved.
+    """
 
     trail: tuple[str, ...] = ()
     cluster: str = ""
@@ -27,6 +32,10 @@ class FrameFacts:
     counts: str = ""
     sign: str = ""
     banner: str = ""
+    jobs: str = ""
+    keeper: str = ""
+    keeper_short: str = ""
+    traffic: tuple[int, int] | None = None
 
     def with_trail(self, *trail: str) -> FrameFacts:
         return replace(self, trail=trail)
@@ -39,6 +48,14 @@ _TONES = {
     "error": "$text-error",
     "muted": "$foreground-muted",
 }
+
+
+def _proof(facts: FrameFacts, wide: bool) -> str:
+    """How many requests left, and that none of them could write."""
+    if facts.traffic is None:
+        return ""
+    reads, writes = facts.traffic
+    return f" reads {reads} writes {writes}" if wide else f" {reads}r {writes}w"
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
@@ -79,10 +96,31 @@ class TopLine(Widget):
         if facts.cluster:
             where = plain(f"{facts.cluster}/{facts.namespace}" if facts.namespace and wide else facts.cluster)
             left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
-        right: list[Content] = []
-        if facts.counts and wide:
-            right += [Content.styled(facts.counts + "   ", "$foreground-muted")]
-        mode_style = "bold $text-warning" if facts.mode == "RW" else "bold $text-success"
-        right += [Content.styled(f"[{facts.mode}] ", mode_style)]
-        right += [Content.styled(f"{facts.sign} {facts.connection} ".lstrip(), _TONES.get(facts.tone, ""))]
-        return spread(Content.assemble(*left), Content.assemble(*right), width)
+        said = Content.assemble(*left)
+        right = Content()
+        for words in _around(facts, wide):  # where it is tight, who and where come before how many
+            right = _right(facts, wide, words)
+            if said.cell_length + right.cell_length < width:
+                break
+        return spread(said, right, width)
+
+
+def _around(facts: FrameFacts, wide: bool) -> Iterator[str]:
+    """What stands before the mode, less and less of it."""
+    counts = f"{facts.counts}   " if facts.counts and wide else ""
+    if facts.keeper:
+        yield f"{counts}in charge: {facts.keeper}   "
+        yield f"in charge: {facts.keeper}   "
+        yield f"{facts.keeper_short} "
+    else:
+        yield counts
+
+
+def _right(facts: FrameFacts, wide: bool, words: str) -> Content:
+    mode_style = "bold $text-warning" if facts.mode == "RW" else "bold $text-success"
+    return Content.assemble(
+        Content.styled(f"{facts.jobs}   " if facts.jobs else "", "bold $text-accent"),
+        Content.styled(words, "$foreground-muted"),
+        Content.styled(f"[{facts.mode}{_proof(facts, wide)}] ", mode_style),
+        Content.styled(f"{facts.sign} {facts.connection} ".lstrip(), _TONES.get(facts.tone, "")),
+    )

@@ -1,0 +1,157 @@
+"""What a person has going: jobs, and the flows of questions that lead to them.
+
+A flow is a coroutine that may show screens and wait for their answers:
+
+    async def install(app: KymatuiApp, name: str) -> None:
+        plan = await app.desk.aside(lambda: make_plan(name))               # in a thread; nothing blocks the screen
+        answer = await app.push_screen_wait(PlanScreen(preview_of(plan)))
+        if answer.is_yes:
+            app.desk.start(Work(f"install {name}", partial(carry_out, plan), name, frozenset({module_key(name)})))
+
+    app.desk.flow(install(app, "keda"))
+
+A KymatuiError that a flow raises is told and kept in the list of problems.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kymatui.errors import KymatuiError, ReadOnlyError
+from kymatui.ui.text import plain
+
+if TYPE_CHECKING:
+    from kymatui.domain.jobs import Job
+    from kymatui.ui.app import KymatuiApp
+    from kymatui.wiring.jobs import Jobs, Work
+
+Found = TypeVar("Found")
+Again = Callable[[], Coroutine[Any, Any, None]]
+"""Makes the flow that led to a job anew."""
+
+JOBS = "jobs"
+_PATIENCE = 10.0  # seconds for steps in flight when somebody quits
+
+
+class Desk:
+    """One app's jobs and flows. Everything is called on the event loop."""
+
+    def __init__(self, app: KymatuiApp, publish: Callable[[str, object], None]) -> None:
+        self._app = app
+        self._publish = publish
+        self._runner: Jobs | None = None
+        self._again: dict[int, Again] = {}
+        self._busy = False
+        self.jobs: tuple[Job, ...] = ()
+
+    # jobs
+
+    def start(self, work: Work, again: Again | None = None) -> Job | None:
+        """Begins a job, or queues it; None where nothing may be written. `again` is offered where it is refused."""
+        from kymatui.wiring.jobs import Jobs
+
+        if self._runner is None:
+            self._runner = Jobs(
+                lambda jobs: self._publish(JOBS, jobs), read_only=lambda: self._app.read_only, now=self._app.clock
+            )
+        try:
+            job = self._runner.start(work)
+        except ReadOnlyError as error:
+            self._app.problem(str(error))
+            return None
+        if again is not None:
+            self._again[job.number] = again
+        self._app.notify(f"#{job.number} {plain(work.title)}   J shows the jobs", markup=False, timeout=3)
+        return job
+
+    def find(self, number: int) -> Job | None:
+        return next((job for job in self.jobs if job.number == number), None)
+
+    def cancel(self, number: int) -> None:
+        if self._runner is not None:
+            self._runner.cancel(number)
+
+    def again(self, number: int) -> Again | None:
+        """How a job that did not come to its end is planned anew; None where nobody can say."""
+        job = self.find(number)
+        return self._again.get(number) if job is not None and job.is_over else None
+
+    @property
+    def going(self) -> tuple[Job, ...]:
+        """The jobs that have not ended."""
+        return tuple(job for job in self.jobs if not job.is_over)
+
+    def deliver(self, jobs: tuple[Job, ...]) -> None:
+        """Takes what the mailbox brings; whatever has ended since is told."""
+        before = {job.number for job in self.jobs if job.is_over}
+        self.jobs = jobs
+        for job in jobs:
+            if job.is_over and job.number not in before:
+                self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        from kymatui.domain.jobs import JobState
+        from kymatui.ui.presenters.jobs import ending
+
+        words = plain(ending(job))
+        if job.state is JobState.DONE:
+            self._app.notify(words, markup=False)
+        elif job.state is JobState.CANCELLED:
+            self._app.notify(words, markup=False, severity="warning")
+        else:
+            self._app.problem(words)
+        if self._app.settings.bell:
+            self._app.bell()
+
+    # flows
+
+    def flow(self, made: Coroutine[Any, Any, None]) -> None:
+        """Runs a flow, unless another one asks something at present."""
+        if self._busy:
+            made.close()
+            return
+        self._busy = True
+        self._app.run_worker(self._guarded(made), group="flows", exit_on_error=False)
+
+    async def _guarded(self, made: Coroutine[Any, Any, None]) -> None:
+        try:
+            await made
+        except KymatuiError as error:
+            self._app.problem(plain(f"{error}. {error.hint}" if error.hint else str(error)))
+        except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
+            self._app.problem(plain(f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"))
+        finally:
+            self._busy = False
+
+    async def aside(self, call: Callable[[], Found]) -> Found:
+        """Calls in a thread what may take its time."""
+        return await asyncio.to_thread(call)
+
+    # leaving
+
+    async def leave(self, status: int = 0) -> None:
+        """Ends the program; with jobs under way only after a yes, and after the steps in flight."""
+        if self.going:
+            from kymatui.ui.presenters.jobs import cancelling
+            from kymatui.ui.screens.confirming import ConfirmScreen
+
+            words = "\n\n".join(f"#{job.number} {job.title}\n{cancelling(job)}" for job in self.going)
+            count = len(self.going)
+            title = f"Quit, and stop {count} jobs?" if count > 1 else "Quit, and stop the job?"
+            if not await self._app.push_screen_wait(ConfirmScreen(title, words, alarming=True)):
+                return
+            self._app.notify("stopping; the steps in flight are finished", timeout=_PATIENCE)
+            self.close()
+            await self.aside(self._rest)
+        self._app.exit(status)
+
+    def _rest(self) -> None:
+        if self._runner is not None:
+            self._runner.wait(_PATIENCE)
+
+    def close(self) -> None:
+        """Stops all jobs; at the end of the program."""
+        if self._runner is not None:
+            self._runner.close()

@@ -1,0 +1,129 @@
+"""Jobs as rows and words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from kymatui.domain.jobs import Job, JobState, JobStep, StepState
+from kymatui.domain.wording import span
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+
+COLUMNS = (
+    Column("number", "#", 3, right=True),
+    Column("job", "JOB", 24, flex=2),
+    Column("state", "STATE", 13),
+    Column("progress", "PROGRESS", 15, priority=2),
+    Column("step", "STEP", 14, flex=1, priority=3),
+    Column("elapsed", "TIME", 5, priority=1, right=True),
+    Column("waits", "WAITS FOR", 20, flex=3),
+)
+LOG_COLUMNS = (
+    Column("time", "UTC", 8),
+    Column("what", "WHAT", 30, flex=3),
+    Column("about", "OBJECT", 20, flex=2, priority=1),
+)
+
+TONES = {
+    JobState.QUEUED: "muted",
+    JobState.RUNNING: "processing",
+    JobState.STOPPING: "deleting",
+    JobState.DONE: "ready",
+    JobState.PARTLY: "warning",
+    JobState.FAILED: "error",
+    JobState.REFUSED: "warning",
+    JobState.CANCELLED: "unmanaged",
+}
+SEVERITIES = {JobState.DONE: "information", JobState.FAILED: "error"}
+_STEP_TONES = {
+    StepState.AHEAD: "muted",
+    StepState.RUNNING: "processing",
+    StepState.DONE: "ready",
+    StepState.FAILED: "error",
+    StepState.LEFT: "unmanaged",
+}
+_BAR = 10
+
+
+def bar(share: float, width: int = _BAR) -> str:
+    """`██████░░░░  60%`."""
+    full = int(share * width)
+    return f"{'█' * full}{'░' * (width - full)} {int(share * 100):3d}%"
+
+
+def job_rows(jobs: Iterable[Job], now: float) -> list[Row]:
+    """The newest first; those that are over are dimmed."""
+    return [_row(job, now) for job in reversed(tuple(jobs))]
+
+
+def _row(job: Job, now: float) -> Row:
+    tone = TONES[job.state]
+    cells = {
+        "number": Cell(str(job.number), "muted", order=job.number),
+        "job": Cell(plain(job.title), "strong"),
+        "state": Cell(f"{SIGNS[tone]} {job.state.value}", tone),
+        "progress": Cell("" if job.state is JobState.QUEUED else bar(job.share), tone, order=job.share),
+        "step": Cell(plain(step_words(job)), "muted"),
+        "elapsed": Cell(span(job.elapsed(now)), "muted", order=job.elapsed(now)),
+        "waits": Cell(plain(present(job)), "accent" if job.waits_for else ""),
+    }
+    return Row(str(job.number), cells)
+
+
+def step_words(job: Job) -> str:
+    """`4/8 wait until gone`, "" where there are no steps."""
+    step = job.step
+    if not job.steps:
+        return ""
+    if step is None:
+        return f"{job.steps_done}/{len(job.steps)}"
+    return f"{job.steps.index(step) + 1}/{len(job.steps)} {step.title}"
+
+
+def present(job: Job) -> str:
+    """What it waits for and who must act, or what happens, or how it ended."""
+    if not job.waits_for:
+        count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
+        return f"{count}{job.words}"
+    return f"{job.actor.value}: {job.waits_for}" if job.actor.value else job.waits_for
+
+
+def step_lines(job: Job, now: float) -> Iterator[tuple[str, str]]:
+    """A line a step, with its tone."""
+    for number, step in enumerate(job.steps, 1):
+        tone = _STEP_TONES[step.state]
+        yield f"{SIGNS[tone]} {number} {plain(step.title)}{_duration(step, now)}", tone
+
+
+def _duration(step: JobStep, now: float) -> str:
+    return f"   {span((step.ended or now) - step.began)}" if step.began else ""
+
+
+def log_rows(job: Job) -> list[Row]:
+    """The log in its order."""
+    rows = []
+    for number, line in enumerate(job.log, job.dropped):
+        moment = time.strftime("%H:%M:%S", time.gmtime(line.time))
+        cells = {
+            "time": Cell(moment, "muted"),
+            "what": Cell(plain(line.words)),
+            "about": Cell(plain(line.about), "muted"),
+        }
+        rows.append(Row(str(number), cells))
+    return rows
+
+
+def ending(job: Job) -> str:
+    """How it ended, for a notification."""
+    return f"#{job.number} {job.title}: {job.words or job.state.value}" + (f". {job.hint}" if job.hint else "")
+
+
+def cancelling(job: Job) -> str:
+    """What a person should know before a job is stopped."""
+    if job.state is JobState.QUEUED:
+        return "It was not begun: nothing of it is done."
+    step = f" `{step_words(job)}` is finished" if job.step is not None else " What is in flight is finished"
+    return f"No further step begins.{step}; {job.stays}."

@@ -1,0 +1,152 @@
+"""All jobs of this run, and one of them with its steps and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.jobs import Job, counted
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.navigation import Step
+from kymatui.ui.presenters import jobs as words
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.listing import ListScreen
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.sentence import Sentence
+from kymatui.ui.widgets.tones import toned
+
+
+class JobListing(ListScreen):
+    """What the two screens have in common: a job that can be stopped, or planned anew."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+x", "cancel_job", "Cancel the job", id="jobs.cancel"),
+        Binding("r", "again", "Plan it anew", id="jobs.again"),
+    ]
+
+    @property
+    def job(self) -> Job | None:
+        """The job that the keys are about."""
+        raise AssertionError(f"{type(self).__name__} has no job")
+
+    def why_off(self, action: str) -> str:
+        job = self.job if self.is_whole else None
+        if action == "cancel_job":
+            return "there is no job" if job is None else "it has ended" if job.is_over else ""
+        if action == "again" and (job is None or self.kymatui.desk.again(job.number) is None):
+            return "there is nothing to plan anew"
+        return super().why_off(action)
+
+    def action_cancel_job(self) -> None:
+        if (job := self.job) is not None:
+            self.kymatui.desk.flow(self._cancel(job))
+
+    async def _cancel(self, job: Job) -> None:
+        if await self.app.push_screen_wait(ConfirmScreen(f"Cancel {job.title}?", words.cancelling(job))):
+            self.kymatui.desk.cancel(job.number)
+
+    def action_again(self) -> None:
+        again = self.kymatui.desk.again(self.job.number) if self.job is not None else None
+        if again is not None:
+            self.kymatui.desk.flow(again())
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        return (ScreenCommand("cancel", "stop the job", lambda _: self.action_cancel_job()),)
+
+
+class JobsScreen(JobListing):
+    """The newest first."""
+
+    name_in_help: ClassVar[str] = "Jobs"
+
+    @property
+    def step(self) -> Step:
+        return Step("jobs")
+
+    @property
+    def job(self) -> Job | None:
+        key = self.main_widget().cursor_key
+        return self.kymatui.desk.find(int(key)) if key is not None else None
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="job-counts")
+        yield LiveTable(words.COLUMNS, id="jobs", sort=Sort("number", descending=True))
+        yield Static(Content("Nothing was begun since kymatui was opened."), id="nothing", classes="nothing")
+        yield Sentence(id="reason")
+
+    def show_catalog(self) -> None:
+        if not self.query(Sentence):
+            return
+        jobs = self.kymatui.desk.jobs
+        self.query_one("#job-counts", Static).update(toned(counted(jobs), "muted"))
+        self.main_widget().show(words.job_rows(jobs, self.kymatui.clock()))
+        self.set_class(not jobs, "-empty")
+        self._show_words()
+
+    @on(RowTable.Highlighted)
+    def _show_words(self) -> None:
+        """The whole of what the table may cut."""
+        job = self.job
+        said = (
+            f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}{words.present(job)} {job.hint}"
+            if job is not None
+            else ""
+        )
+        self.query_one(Sentence).say(toned(plain(said.strip()), words.TONES[job.state] if job is not None else ""))
+        self.refresh_bindings()
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.kymatui.ways.open(Step("job", event.key))
+
+
+class JobScreen(JobListing):
+    """One job: its steps above, everything that happened below."""
+
+    name_in_help: ClassVar[str] = "Job"
+
+    def __init__(self, number: str) -> None:
+        super().__init__()
+        self._number = number
+
+    @property
+    def step(self) -> Step:
+        return Step("job", self._number)
+
+    @property
+    def job(self) -> Job | None:
+        return self.kymatui.desk.find(int(self._number))
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="job-head")
+        yield Static("", id="job-steps")
+        yield LiveTable(words.LOG_COLUMNS, id="job-log")
+
+    def show_catalog(self) -> None:
+        job = self.job
+        if not self.query(LiveTable) or job is None:
+            return
+        now, table = self.kymatui.clock(), self.main_widget()
+        tone = words.TONES[job.state]
+        head = [toned(f"#{job.number} {plain(job.title)}", "", bold=True), Content("   ")]
+        head += [toned(f"{job.state.value}   {words.bar(job.share)}", tone)]
+        waits = "waits for " if job.waits_for else ""
+        head += [toned(f"\n{waits}{plain(words.present(job))}", "accent" if job.waits_for else tone)]
+        head += [toned(f"\n{plain(job.hint)}", "muted")] if job.hint else []
+        self.query_one("#job-head", Static).update(Content.assemble(*head))
+        lines = [toned(line, tone) for line, tone in words.step_lines(job, now)]
+        self.query_one("#job-steps", Static).update(Content("\n").join(lines))
+        at_end = table.cursor_key is None or table.cursor_key == (table.rows[-1].key if table.rows else None)
+        table.show(words.log_rows(job))
+        if at_end:  # whoever looks back into the log stays there
+            table.action_edge(1)
+        self.refresh_bindings()

@@ -1,0 +1,156 @@
+"""Jobs on the screen: they outlive it, are followed, stopped, planned anew, and asked about at the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kymatui.domain.jobs import Job, JobState, module_key
+from kymatui.domain.problems import Actor
+from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.catalog import CatalogScreen
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.jobs import JobScreen, JobsScreen
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.wiring.jobs import Report, Work
+from tests.ui.driving import SIZE, cell, ready, shown, text, until
+from tests.ui.worlds import StillSession, app_on, world
+
+LONG = 30.0
+
+
+class Deletion:
+    """Work that waits for keda's manager until it is told how it ends."""
+
+    def __init__(self, end: Exception | None = None) -> None:
+        self.end = end
+        self.go_on = threading.Event()
+
+    def __call__(self, report: Report) -> str:
+        report.step("delete what it manages")
+        report.say("deleted", done=2, total=3, about="ScaledObject shop/cart")
+        report.wait("ScaledObject shop/checkout has a finalizer", Actor.MANAGER)
+        while not self.go_on.wait(0.01):
+            report.check()
+        if self.end is not None:
+            raise self.end
+        report.step("undeploy the manager")
+        return "27 deleted"
+
+    def work(self, title: str = "delete keda 1.6.0") -> Work:
+        steps = ("look", "delete what it manages", "undeploy the manager")
+        stays = "2 of 3 objects are gone, and keda stays installed"
+        return Work(title, self, "keda", frozenset({module_key("keda")}), steps, stays)
+
+
+@pytest.fixture
+def deletion() -> Iterator[Deletion]:
+    found = Deletion()
+    yield found
+    found.go_on.set()
+
+
+async def begun(pilot: Pilot[Any], *works: Work) -> KymatuiApp:
+    """The app, with jobs that wait for something."""
+    app = await ready(pilot)
+    for work in works:
+        assert app.desk.start(work) is not None
+    await until(pilot, lambda: bool(app.desk.jobs and app.desk.jobs[0].waits_for))
+    return app
+
+
+def job(app: KymatuiApp, number: int = 1) -> Job:
+    found = app.desk.find(number)
+    assert found is not None
+    return found
+
+
+async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(deletion: Deletion) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await begun(pilot, deletion.work(), deletion.work("delete it again"))
+        await until(pilot, lambda: app.screen.query_one(TopLine).facts.jobs == "2 jobs")
+        await pilot.press("J")
+        await pilot.pause()
+        assert isinstance(app.screen, JobsScreen)
+        assert shown(app) == ["2", "1"]
+        assert cell(app, "1", "progress") == "█████░░░░░  55%"
+        assert cell(app, "1", "step") == "2/3 delete what it manages"
+        assert cell(app, "1", "waits") == "the module's manager: ScaledObject shop/checkout has a finalizer"
+        assert cell(app, "2", "waits") == "#1 delete keda 1.6.0 (both want module keda)"
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, JobScreen)
+        assert "2 delete what it manages" in text(app, "#job-steps")
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert isinstance(app.screen, CatalogScreen)
+        deletion.go_on.set()
+        await until(pilot, lambda: not app.desk.going)
+        assert [one.words for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
+        assert app.screen.query_one(TopLine).facts.jobs == ""
+
+
+async def test_cancelling_says_what_stays_behind_and_asks(deletion: Deletion) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await begun(pilot, deletion.work())
+        await pilot.press("ctrl+o", "ctrl+x")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert "2 of 3 objects are gone, and keda stays installed" in text(app, "#confirm-words")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert job(app).state is JobState.RUNNING
+        await pilot.press("ctrl+x")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: job(app).state is JobState.CANCELLED)
+
+
+async def test_a_bad_end_is_a_problem_and_a_refused_job_can_be_planned_anew() -> None:
+    again = []
+
+    async def flow() -> None:
+        again.append(True)
+
+    async with app_on(StillSession(world()), bell=True).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        for end in (PartlyDoneError("half of it", hint="run it again"), RefusedError("somebody was faster")):
+            deletion = Deletion(end)
+            deletion.go_on.set()
+            app.desk.start(deletion.work(), flow)
+        await until(pilot, lambda: len(app.problems) == 2)
+        assert app.problems == [
+            "#1 delete keda 1.6.0: half of it. run it again",
+            "#2 delete keda 1.6.0: somebody was faster",
+        ]
+        await pilot.press("J", "r")
+        await until(pilot, lambda: again == [True])
+
+
+@pytest.mark.parametrize("keys", [("q",), ("colon", *"quit", "enter")], ids=["key", "command"])
+async def test_quitting_with_jobs_under_way_asks(deletion: Deletion, keys: tuple[str, ...]) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await begun(pilot, deletion.work())
+        await pilot.press(*keys)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.is_running
+        await pilot.press(*keys)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: app.return_code == 0)
+
+
+async def test_read_only_begins_no_job(deletion: Deletion) -> None:
+    session = StillSession(world())
+    session.read_only = True
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.desk.start(deletion.work()) is None
+        assert app.desk.jobs == ()
+        assert app.problems == ["read-only: delete keda 1.6.0 is not begun"]
