@@ -76,9 +76,9 @@ class Departure:
     """What there is of a module that is to go.
 
     remaining    what its manager looks after; `ours` are those that go with the module by themselves
-    default      the default resource that lifecycle-manager would create again, None where it would not
+    default      the module's default resource, where it is there
     requested    the Kyma asks for it; `reported` is what the Kyma's status says of it, "" where nothing
-    policy       of the default resource, as the Kyma has it
+    by_hand      lifecycle-manager ignores the default resource: whoever wants the module gone deletes it
     manager      its workload, where it is there; `runs` says whether it can still let anything go
     definitions  the CustomResourceDefinitions that came with it and are still there
     found        what kymatui installed of it, None where that is nothing
@@ -95,7 +95,7 @@ class Departure:
     default: Instance | None = None
     requested: bool = False
     reported: str = ""
-    policy: str = ""
+    by_hand: bool = False
     manager: ObjectRef | None = None
     runs: bool = False
     definitions: tuple[ObjectRef, ...] = ()
@@ -106,7 +106,8 @@ class Departure:
     @property
     def theirs(self) -> tuple[Instance, ...]:
         """What has to be gone before the manager may go, and may be deleted."""
-        return tuple(one for one in self.remaining.theirs if not one.shared)
+        own = self.remaining.ours if self.by_hand else ()
+        return (*(one for one in self.remaining.theirs if not one.shared), *own)
 
     @property
     def stuck(self) -> tuple[Instance, ...]:
@@ -123,7 +124,7 @@ class Departure:
             return Turn.UNKNOWN
         if self.charge is Charge.KYMA and self.requested and self.way is Way.UNMANAGE:
             return Turn.UNMANAGE
-        if self.charge is Charge.KYMA and self.requested and self.way is Way.IGNORE and self.default is not None:
+        if self.charge is Charge.KYMA and self.requested and self.way is Way.IGNORE and self._may_return:
             return Turn.IGNORE
         if self.theirs:
             return Turn.CLEAR
@@ -138,10 +139,16 @@ class Departure:
                 return Turn.UNDEPLOY
 
     @property
+    def _may_return(self) -> bool:
+        """Whether the default resource would be created again."""
+        return self.default is not None and not self.by_hand
+
+    @property
     def warning(self) -> str:
         """What is to be known before the default resource is deleted by hand; "" where it may be."""
-        if self.charge is not Charge.KYMA or self.default is None or not self.requested:
+        if self.charge is not Charge.KYMA or not self.requested or not self._may_return:
             return ""
+        assert self.default is not None
         return (
             f"{self.default.ref} belongs to the module: while the Kyma asks for the module, lifecycle-manager may "
             "create it again when it is deleted by hand. Let lifecycle-manager delete it, set the policy to Ignore "

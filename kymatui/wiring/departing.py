@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.catalog import catalog
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import default_resource
+from kymatui.domain.objects import OPERATOR, read_meta, read_ref
 from kymatui.domain.observing import World, observe
 from kymatui.domain.presence import Presence
+from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.remainders import associated_kinds
 from kymatui.domain.rows import Row
@@ -22,6 +24,7 @@ from kymatui.domain.templates import Template
 from kymatui.domain.toggling import Toggle, Verb
 from kymatui.engine.departing import Charge, Departure, Turn, Way
 from kymatui.errors import ForbiddenError, PartlyDoneError, RefusedError
+from kymatui.wiring.holding import expected
 from kymatui.wiring.toggling import Toggling
 
 if TYPE_CHECKING:
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
     from kymatui.engine.running import Limits, Progress
     from kymatui.wiring.sessions import CatalogSession
 
-_OWNED_BY = "operator.kyma-project.io/owned-by"
+_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 _SAME_TURN = 3
+_TOLD = 20.0
+"""Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +109,7 @@ class Departing:
         policy = request.policy if request is not None else ""
         default = _default(templates, row.name)
         definitions = self._definitions(row, world)
-        keeps = default is not None and policy != Policy.IGNORE
-        counted = self._count(templates, definitions, default if keeps else None)
+        counted = self._count(templates, definitions, default)
         refusal = "it is mandatory: every runtime has it, and no Kyma can refuse it" if row.mandatory else ""
         return replace(
             made,
@@ -114,7 +118,7 @@ class Departing:
             default=next(iter(counted.ours), None),
             requested=request is not None and made.charge is Charge.KYMA,
             reported=report.state if report is not None else "",
-            policy=policy,
+            by_hand=policy == Policy.IGNORE,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
             definitions=definitions,
@@ -137,14 +141,8 @@ class Departing:
 
     def _definitions(self, row: Row, world: World) -> tuple[ObjectRef, ...]:
         """Those that carry the same owner as the module's manager: lifecycle-manager marks all that it applies."""
-        from kymatui.domain.objects import read_meta, read_ref
-        from kymatui.domain.reading import Reader
-
         owner = _owner(row, world)
-        if not owner:
-            return ()
-        metas = ((raw, read_meta(Reader(raw))) for raw in world.snapshot.definitions)
-        return tuple(read_ref(raw) for raw, meta in metas if meta.annotations.get(_OWNED_BY) == owner)
+        return tuple(read_ref(raw) for raw in world.snapshot.definitions if owner and _owned_by(raw) == owner)
 
     def _count(
         self, templates: Iterable[Template], definitions: Iterable[ObjectRef], default: ObjectRef | None
@@ -245,6 +243,7 @@ class _Going:
                 )
             case Turn.IGNORE:
                 self._edit(Toggle(Verb.POLICY, self._module, policy=Policy.IGNORE))
+                self._until(self._is_told, _TOLD)
             case Turn.CLEAR:
                 self._clear(seen)
             case Turn.LEAVE:
@@ -270,16 +269,18 @@ class _Going:
         from kymatui.engine.clearing import Consent, clear
         from kymatui.engine.running import begin
 
-        consent = Consent(self._agreement.cascade, self._agreement.accept_unknown)
+        consent = Consent(True, self._agreement.accept_unknown)
 
         def count() -> Instances:
-            return self._departing.look(self._module, self._namespace, self._agreement.way).remaining
+            now = self._departing.look(self._module, self._namespace, self._agreement.way)
+            refuse(now, self._agreement)
+            return now.remaining
 
         try:
             with begin(self._cluster, cancel=self._cancel, tell=self._tell, limits=self._limits()) as run:
-                clear(run, self._module, count, consent, self._gone, own=False)
+                clear(run, self._module, count, consent, self._gone, own=seen.by_hand)
         except PartlyDoneError as error:
-            raise PartlyDoneError(str(error), hint=_who_acts(seen) or error.hint) from error
+            raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run it again") from error
 
     def _edit(self, toggle: Toggle) -> None:
         from kymatui.engine.running import Progress
@@ -335,17 +336,18 @@ class _Going:
                     run.cluster.delete(seen.manifest, uid=str(live["metadata"].get("uid") or ""))
                 uids = {seen.manifest: str(live["metadata"].get("uid") or "")}
                 wait_until_gone(run, uids, "which installed the module", self._gone)
-        self._until_seen()
+        self._until(lambda world: self._module not in world.manifests)
 
-    def _until_seen(self) -> None:
-        """What was deleted may still be in the lists that are watched."""
-        deadline = time.monotonic() + self._agreement.timeout
-        while True:
-            snapshot = self._departing.session.snapshot()
-            row = catalog(snapshot, time.time()).row(self._module)
-            if row is None or row.manifest is None or time.monotonic() > deadline:
-                return
+    def _until(self, holds: Callable[[World], bool], most: float = float("inf")) -> None:
+        """Waits for what others do, and for the watches to see it."""
+        deadline = time.monotonic() + min(self._agreement.timeout, most)
+        while not holds(observe(self._departing.session.snapshot())) and time.monotonic() < deadline:
             self._pause(deadline)
+
+    def _is_told(self, world: World) -> bool:
+        """Whether lifecycle-manager has passed the policy on; where Manifests are not to be seen, nobody can tell."""
+        manifest = world.manifests.get(self._module)
+        return manifest is None or manifest.policy == Policy.IGNORE
 
     def _undeploy(self, seen: Departure) -> str:
         from kymatui.engine.deleting import delete
@@ -382,13 +384,13 @@ def refuse(seen: Departure, agreement: Agreement) -> None:
 
     if seen.refusal and seen.charge is not Charge.NOBODY:
         raise RefusedError(seen.refusal, hint="nothing was changed")
-    refuse_unless_agreed(
-        replace(seen.remaining, instances=tuple(one for one in seen.remaining.instances if not one.shared))
-        if seen.charge is not Charge.DIRECT
-        else seen.remaining,
-        seen.module,
-        Consent(agreement.cascade or seen.way is Way.UNMANAGE, agreement.accept_unknown),
+    agreed = seen.default if seen.way is Way.IGNORE else None
+    asked = (
+        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != agreed)
     )
+    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in asked))
+    cascade = agreement.cascade or seen.way is Way.UNMANAGE
+    refuse_unless_agreed(left, seen.module, Consent(cascade, agreement.accept_unknown))
 
 
 def keep(path: Path, seen: Departure, cluster: Cluster) -> tuple[int, int]:
@@ -407,18 +409,6 @@ def _heading(seen: Departure) -> tuple[str, ...]:
         f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
         f"`kymatui enable {seen.module}` asks the Kyma for it again; restore what is below after that",
     )
-
-
-def _who_acts(seen: Departure) -> str:
-    """Who removes the finalizers, and whether he still can."""
-    if seen.manager is None:
-        return (
-            f"the manager of {seen.module} is not there, and nobody will remove its finalizers; bring it back, or as a "
-            "last resort look at `kymatui finalizers`"
-        )
-    if not seen.runs:
-        return f"{seen.manager} has to remove the finalizers, and it is not ready: see to it, then run it again"
-    return f"{seen.manager} has to remove the finalizers: see its log and events, then run it again"
 
 
 def _not_ours(made: Departure, row: Row | None) -> Departure:
@@ -453,15 +443,16 @@ def _default(templates: Iterable[Template], module: str) -> ObjectRef | None:
 
 
 def _owner(row: Row, world: World) -> str:
-    from kymatui.domain.objects import read_meta, read_ref
-    from kymatui.domain.reading import Reader
-
     if row.manifest is not None:
         return f"{row.manifest.namespace}/{row.manifest.name}"
-    for raw in world.snapshot.workloads if row.manager is not None else ():
-        if read_ref(raw) == row.manager:
-            return read_meta(Reader(raw)).annotations.get(_OWNED_BY, "")
-    return ""
+    workloads = world.snapshot.workloads if row.manager is not None else ()
+    return next((_owned_by(raw) for raw in workloads if read_ref(raw) == row.manager), "")
+
+
+def _owned_by(raw: object) -> str:
+    """The Manifest that an object says it belongs to, as "namespace/name"; "" for none."""
+    annotations = read_meta(Reader(raw)).annotations
+    return next((annotations[name] for name in _OWNED_BY if name in annotations), "")
 
 
 def ways(seen: Departure) -> Iterator[Way]:

@@ -12,7 +12,7 @@ import yaml
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
@@ -20,7 +20,9 @@ from kymatui.wiring.options import SessionOptions
 pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
-SERVERLESS = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Serverless")
+TRANSPARENT = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "TransparentProxy")
+APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
+DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,69 @@ def test_what_users_made_is_counted_and_deleted_first_and_then_the_kyma_lets_the
     assert names.count("Function") == 3
     assert "Serverless" in names
     assert run("delete", "serverless", "--yes")[0] == 0
+
+
+def test_42_the_policy_is_set_to_ignore_first_so_that_the_resource_can_be_deleted_by_hand(
+    run: Any, cluster: KubeCluster
+) -> None:
+    status, out, err = run("delete", "cluster-ip", "--yes", "--way", "ignore", "--no-backup")
+    assert (status, out) == (0, "cluster-ip: it is gone, 1 deleted\n")
+    assert err.index("the policy is set") < err.index("deleting ClusterIP") < err.index("is gone from the Kyma")
+
+
+def test_with_policy_ignore_the_default_resource_is_the_users_to_delete(run: Any) -> None:
+    assert run("policy", "keda", "Ignore", "--yes")[0] == 0
+    status, _, err = run("delete", "keda", "--yes", "--no-backup")
+    assert status == 2
+    assert "still manages 1 object(s): Keda" in err
+
+
+def test_42_unmanaging_instead_leaves_everything_where_it_is(run: Any, cluster: KubeCluster) -> None:
+    status, out, _ = run("delete", "btp-operator", "--yes", "--way", "unmanage", "--no-backup")
+    assert status == 0
+    assert "lifecycle-manager has let go of btp-operator, and everything stays" in out
+    status, _, err = run("delete", "btp-operator", "--yes")
+    assert status == 2
+    assert "kymatui adopt btp-operator" in err
+
+
+def test_51_a_resource_of_the_module_that_is_not_its_default_one_holds_the_deletion(
+    run: Any, cluster: KubeCluster
+) -> None:
+    body = {
+        "apiVersion": TRANSPARENT.api_version,
+        "kind": TRANSPARENT.kind,
+        "metadata": {"name": "second", "namespace": "default"},
+    }
+    cluster.apply(body, manager="user")
+    status, out, err = run("delete", "transparent-proxy", "--yes", "-o", "json")
+    assert status == 2
+    assert "still manages 1 object(s): TransparentProxy default/second" in err
+    assert json.loads(out)["turn"] == "clear"
+    cluster.delete(ObjectRef(TRANSPARENT, "default", "second"))
+
+
+def test_50_with_a_dead_manager_one_finalizer_of_one_object_is_let_go_by_typing_its_name(
+    run: Any, cluster: KubeCluster
+) -> None:
+    name = "applications.applicationconnector.kyma-project.io"
+    body = {
+        "apiVersion": APPLICATION.api_version,
+        "kind": "Application",
+        "metadata": {"name": "held", "namespace": "default", "finalizers": ["example.org/held"]},
+    }
+    cluster.apply(body, manager="operator")
+    words = ("delete", "application-connector", "--yes", "--cascade", "--no-backup", "--timeout", "0.3")
+    status, _, err = run(*words)
+    assert (status, cluster.get(ObjectRef(DEFINITION, "", name)) is not None) == (3, True)
+    assert "held by example.org/held (set by operator), which its manager looks after" in err
+    assert "has to remove the finalizers, and it runs" in err
+    status, out, _ = run("finalizers", "application-connector")
+    assert (status, "example.org/held" in out, "operator" in out) == (0, True, True)
+    let_go = ("finalizers", "application-connector", "--object", "default/held", "--remove", "example.org/held")
+    assert run(*let_go)[0] == 2, "nobody typed it"
+    assert run(*let_go, "--typed", "hel")[0] == 2
+    assert run(*let_go, "--typed", "default/held")[:2] == (0, "Application default/held is gone\n")
+    assert run("finalizers", "application-connector")[1] == "nothing of application-connector is held by finalizers\n"
+    status, out, _ = run(*words[:-2])  # entered again: it goes on where it was left
+    assert (status, out) == (0, "application-connector: it is gone\n")

@@ -1,0 +1,115 @@
+"""`kymatui finalizers NAME`: what holds the deletion of a module up; letting go of one finalizer is a last resort."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from kymatui.cli.direct.options import FORMATS, add_fetching, opened
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
+from kymatui.domain.wording import span
+from kymatui.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.wiring.holding import Held
+
+
+class FinalizersCommand:
+    """Lists what is held; with --object and --remove it takes one finalizer from one object."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.main import add_cluster_options
+
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        group = parser.add_argument_group(
+            "last resort", "what the finalizer stands for is done by nobody then; one finalizer of one object"
+        )
+        group.add_argument("--object", metavar="[NS/]NAME", help="the object, in full; KIND:[NS/]NAME where several")
+        group.add_argument("--remove", metavar="FINALIZER", help="the finalizer to take away")
+        group.add_argument(
+            "--typed", metavar="[NS/]NAME", help="the object's name once more, where nobody can be asked"
+        )
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        add_fetching(parser)
+        add_cluster_options(parser, default=argparse.SUPPRESS)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.wiring.departing import Departing
+        from kymatui.wiring.holding import held, let_go
+
+        if bool(args.object) != bool(args.remove):
+            raise UsageError("--object and --remove belong together", hint="one finalizer of one object")
+        with opened(args) as place:
+            if args.remove:
+                place.may_write()
+            seen = Departing(place.session, place.cluster).look(args.name, place.namespace)
+            found = held(seen, place.cluster)
+            if not args.remove:
+                return _show(args.name, found, args.output)
+            one = _one(found, args.object, args.name)
+            say(_warning(one, args.remove), sys.stderr)
+            typed = args.typed if args.typed is not None else _asked(one)
+            gone = let_go(place.cluster, one, args.remove, typed)
+        say(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}")
+        return 0
+
+
+FINALIZERS = FinalizersCommand()
+
+
+def _one(found: tuple[Held, ...], wanted: str, module: str) -> Held:
+    kind, _, name = wanted.rpartition(":")
+    matching = [one for one in found if one.typed == name and kind in ("", one.ref.kind.kind)]
+    if not matching:
+        raise RefusedError(
+            f"nothing of {module} that is being deleted is called {wanted}", hint=f"`kymatui finalizers {module}`"
+        )
+    if len(matching) > 1:
+        kinds = ", ".join(one.ref.kind.kind for one in matching)
+        raise RefusedError(f"several objects are called {wanted}: {kinds}", hint="write KIND:[NS/]NAME")
+    return matching[0]
+
+
+def _warning(one: Held, finalizer: str) -> str:
+    return (
+        f"{one.ref} is held by {finalizer}. {plain(one.expected)}.\n"
+        "Without the finalizer it goes at once, and whatever was to be cleaned up for it outside of the cluster stays."
+    )
+
+
+def _asked(one: Held) -> str:
+    if not sys.stdin.isatty():
+        raise RefusedError("nobody can be asked here, and nothing was changed", hint=f"--typed {one.typed}")
+    print(f"Type {one.typed} to go on: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline()
+
+
+def _show(module: str, found: tuple[Held, ...], form: str) -> int:
+    if form in ("json", "yaml"):
+        say(document({"name": module, "held": [_json(one) for one in found]}, form))
+        return 0
+    if not found:
+        say(f"nothing of {module} is held by finalizers")
+        return 0
+    rows = [[str(one.ref), _since(one), name, owner or "unknown"] for one in found for name, owner in one.finalizers]
+    draw = markdown if form == "md" else table
+    heads = ("OBJECT", "BEING DELETED FOR", "FINALIZER", "SET BY")
+    say(draw(heads, rows) + f"\n\n{plain(found[0].expected)}")
+    return 0
+
+
+def _since(one: Held) -> str:
+    return span(max(0.0, time.time() - one.since)) if one.since is not None else ""
+
+
+def _json(one: Held) -> dict[str, object]:
+    return {
+        "object": str(one.ref),
+        "name": one.typed,
+        "deleted": one.since,
+        "finalizers": [{"name": name, "setBy": owner or None} for name, owner in one.finalizers],
+        "expected": one.expected,
+    }
