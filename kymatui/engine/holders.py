@@ -82,8 +82,8 @@ def mark(body: Object, bundle: Bundle) -> Object:
 def parting_patch(live: Mapping[str, Any], mine: Holder, *, found: bool = False) -> dict[str, Any] | None:
     """A merge patch for an object that stays when its module goes; None where nothing on it says whose it is.
 
-    The marks go. From one that was `found` there by the module go also the labels and annotations that it alone set: the
-    object is left as it was.
+    The marks go. From one that was `found` there by the module go also the labels and annotations that it alone set:
+    the object is left as it was.
     """
     labels, annotations = set(_marks(mine)), set(_annotations(mine))
     if found:

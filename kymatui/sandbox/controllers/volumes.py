@@ -12,7 +12,7 @@ from kymatui.sandbox.controllers.reconciling import Queue
 from kymatui.sandbox.storage import Change, Key
 
 CLAIMS, VOLUMES, CLASSES = "persistentvolumeclaims", "persistentvolumes", "storageclasses.storage.k8s.io"
-PROTECTION = "kubernetes.io/pvc-protection"
+PROTECTION, VOLUME_PROTECTION = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 PROVISIONER = "disk.sandbox.local"
 
@@ -28,14 +28,37 @@ class Volumes:
     def watch(self, queue: Queue) -> None:
         queue.follow(VOLUMES)
 
+        def gone(change: Change) -> None:
+            if change.kind == "DELETED":
+                for key in self._context.observer.keys(VOLUMES):
+                    queue.add(key)
+
+        queue.on_change(CLAIMS, gone)
+
     def reconcile(self, key: Key) -> float | None:
         volume = self._context.observer.get(VOLUMES, key)
-        if volume is None or is_terminating(volume) or volume["spec"].get("claimRef"):
+        if volume is None:
+            return None
+        if is_terminating(volume):
+            self._release(volume)
+            return None
+        if volume["spec"].get("claimRef"):
             return None
         if (volume.get("status") or {}).get("phase") in (None, "", "Pending"):
             status = {"phase": "Available", "lastPhaseTransitionTime": self._context.stamp}
             self._context.write_status(VOLUMES, volume, status)
         return None
+
+    def _release(self, volume: Obj) -> None:
+        """The finalizer goes when the claim is gone."""
+        claim = volume["spec"].get("claimRef") or {}
+        holder = self._context.observer.get(CLAIMS, (claim.get("namespace", ""), claim.get("name", "")))
+        if holder is not None and holder["metadata"]["uid"] == claim.get("uid"):
+            return
+        finalizers = volume["metadata"].get("finalizers") or []
+        left = [one for one in finalizers if one != VOLUME_PROTECTION]
+        if len(left) < len(finalizers):
+            self._context.client.patch(VOLUMES, key_of(volume)[1], {"metadata": {"finalizers": left or None}})
 
 
 class VolumeClaims:

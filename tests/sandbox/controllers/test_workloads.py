@@ -318,6 +318,8 @@ def test_a_claim_in_use_is_not_deleted_until_its_pod_is_gone(living: Living) -> 
     living.client.delete(CLAIMS, "data", namespace="default")
     living.advance(2)
     assert living.names(CLAIMS) == ["data"]
+    assert len(living.names("persistentvolumes", "")) == 1
     living.client.delete("pods", "user", namespace="default")
     living.advance(3)
     assert living.names(CLAIMS) == []
+    assert living.names("persistentvolumes", "") == [], "a volume of the class goes with its claim"
