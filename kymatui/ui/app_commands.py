@@ -24,7 +24,7 @@ def commands(app: KymatuiApp) -> tuple[ScreenCommand, ...]:
 
 
 def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
-    yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to(0), aliases=("mod", "catalog"))
+    yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog"))
     yield ScreenCommand(
         "module",
         "one module, on one of its tabs",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.ui.navigation import Step, Trail, Visits
 from kymatui.ui.screens.framed import FramedScreen
-from kymatui.ui.screens.opening import HOME, screen_for
+from kymatui.ui.screens.opening import screen_for
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -17,7 +17,7 @@ class Ways:
 
     def __init__(self, app: KymatuiApp) -> None:
         self._app = app
-        self.visits = Visits((HOME,))
+        self.visits = Visits((app.HOME,))
 
     @property
     def framed(self) -> list[FramedScreen]:
@@ -55,6 +55,11 @@ class Ways:
         if 0 <= number < len(framed) - 1:
             self.visits.visit(tuple(screen.step for screen in framed[: number + 1]))
             self._restore(self.visits.current)
+
+    def climb_to_catalog(self) -> None:
+        """Up to the catalog that the screens are about."""
+        places = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
+        self.climb_to(places[-1] if places else 0)
 
     def back(self) -> None:
         self._restore(self.visits.go(-1))

@@ -18,7 +18,6 @@ from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, View, chosen, vi
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.framed import FramedScreen
-from kymatui.ui.screens.opening import HOME
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
@@ -58,15 +57,17 @@ class CatalogScreen(FramedScreen):
 
     name_in_help: ClassVar[str] = "Catalog"
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: str = "") -> None:
+        """`runtime` is `namespace/name` of a Kyma on a control plane, "" for the one cluster that there is."""
         super().__init__()
+        self._runtime = runtime
         self._view: View = ALL
         self._only_problems = False
         self._can = (False, False)
 
     @property
     def step(self) -> Step:
-        return HOME
+        return Step("modules", self._runtime)
 
     def body(self) -> ComposeResult:
         settings = self.kymatui.settings
@@ -180,7 +181,7 @@ class CatalogScreen(FramedScreen):
     def why_off(self, action: str) -> str:
         if action == "detail" and self.is_mounted and self.main_widget().cursor_key is None:
             return "there is no module under the cursor"
-        if action == "back" and not self._narrowed:
+        if action == "back" and not self._narrowed and not self._runtime:
             return "this is the first screen"
         return super().why_off(action)
 
@@ -194,8 +195,10 @@ class CatalogScreen(FramedScreen):
             self._only_problems = False
             self.filter_changed("")
             self.show_catalog()
-        else:
+        elif self._view != ALL or not self._runtime:
             self.action_view(0)
+        else:
+            self.kymatui.ways.climb()
 
     # columns
 

@@ -22,6 +22,8 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.changes import ChangesScreen
     from kymatui.ui.screens.columns import ColumnsScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
+    from kymatui.ui.screens.fleet import FleetScreen
+    from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
     from kymatui.ui.screens.help import HelpScreen
     from kymatui.ui.screens.jobs import JobScreen, JobsScreen
     from kymatui.ui.screens.matrix import MatrixScreen
@@ -35,6 +37,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
 
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen):
         yield scope(app, screen, LiveTable)
+    yield from (scope(app, sight, LiveTable) for sight in (FleetScreen, SpreadScreen, WaitsScreen, RecentScreen))
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
     yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
@@ -43,6 +46,15 @@ def key_scopes(app: type) -> Iterator[Scope]:
 
 def screen_for(step: Step) -> FramedScreen:
     """A new screen; a step that leads nowhere is a defect."""
+    if step.kind == "modules":
+        from kymatui.ui.screens.catalog import CatalogScreen
+
+        return CatalogScreen(step.about)
+    if step.kind in ("spread", "waits", "recent"):
+        from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
+
+        sights: dict[str, type[FramedScreen]] = {"spread": SpreadScreen, "waits": WaitsScreen, "recent": RecentScreen}
+        return sights[step.kind]()
     if step.kind == "module":
         from kymatui.ui.screens.module import ModuleScreen
 

@@ -1,0 +1,160 @@
+"""The application on a control plane: the fleet is its first screen, and each runtime has a catalog below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kymatui.domain.snapshots import FeedState
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.cluster_view import ClusterView
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.fleet_view import FleetSeen, FleetSource, FleetView, RuntimeViews
+from kymatui.ui.mailbox import Mailbox
+from kymatui.ui.navigation import Step
+from kymatui.ui.presenters.connection import banner
+from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.frame import FrameFacts
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet_pictures import Key
+    from kymatui.domain.snapshots import Feed
+
+FLEET = Step("fleet")
+PLACES = {
+    "spread": "versions of modules, counted over the fleet",
+    "waits": "what waits for whom, over the fleet",
+    "recent": "what changed in the fleet in the last hour",
+}
+
+
+class FleetApp(KymatuiApp):
+    """Which cluster is on show follows from the screens above each other: the runtime of the nearest catalog."""
+
+    HOME: ClassVar[Step] = FLEET
+
+    def __init__(self, connect: Callable[[], FleetSource], **options: Any) -> None:
+        self._connect_fleet = connect
+        super().__init__(_nobody, **options)
+        self.runtimes = RuntimeViews(self._mailbox, self.clock)
+        self._went_straight = False
+
+    def first_view(self, connect: Callable[[], Any], mailbox: Mailbox) -> ClusterView:
+        del connect
+        self.fleet_view = FleetView(self._connect_fleet, mailbox, self.clock)
+        return self.fleet_view
+
+    def get_default_screen(self) -> Any:
+        return FleetScreen()
+
+    # what is on show
+
+    @property
+    def fleet(self) -> FleetSeen | None:
+        """The fleet, once there is something of it."""
+        return self.fleet_view.seen
+
+    @property
+    def runtime_key(self) -> Key | None:
+        """The runtime that the screens are about; None where they are about the fleet."""
+        from kymatui.ui.presenters.fleet import key_of
+
+        steps = (screen.step for screen in reversed(self.ways.framed))
+        return next((key_of(step.about) for step in steps if step.kind == "modules" and step.about), None)
+
+    @property
+    def view(self) -> ClusterView:
+        key, source = self.runtime_key, self.fleet_view.fleet_link.session
+        if key is None or source is None:
+            return self.fleet_view
+        return self.runtimes.of(key, source)
+
+    def on_unmount(self) -> None:
+        self.runtimes.close()
+        super().on_unmount()
+
+    def _deliver(self, values: Mapping[str, object]) -> None:
+        self.runtimes.deliver(values)
+        super()._deliver(values)
+        seen = self.fleet
+        if seen is not None and seen.straight_to is not None and not self._went_straight:
+            self._went_straight = True
+            if len(self.ways.framed) == 1:
+                self.look_at(seen.straight_to)
+
+    def look_at(self, key: Key) -> None:
+        """Shows a runtime's catalog."""
+        from kymatui.ui.presenters.fleet import key_text
+
+        self.ways.open(Step("modules", key_text(key)))
+
+    @property
+    def runtime_feed(self) -> Feed | None:
+        """How the runtime on show itself is doing, apart from its control plane; None where none is on show."""
+        key = self.runtime_key
+        return self.runtimes.feeds().get(key) if key is not None else None
+
+    @property
+    def frame_facts(self) -> FrameFacts:
+        facts = super().frame_facts
+        seen = self.fleet
+        if self.runtime_key is None and seen is not None:
+            looked = len(self.runtimes.feeds())
+            bad = sum(runtime.state != "Ready" for runtime in seen.picture.runtimes.values())
+            counts = f"runtimes {len(seen.picture.runtimes)}  not ready {bad}  SKR {looked} looked at"
+            return replace(facts, counts=counts, banner=banner(self.connection, self.failure))
+        feed = self.runtime_feed
+        if feed is not None and feed.state is FeedState.FAILED:
+            words = f"▲ the runtime cannot be looked at: {plain(feed.message)}; this is what its control plane says"
+            return replace(facts, banner=words, connection="control plane only", tone="warning")
+        if feed is not None and feed.state is FeedState.SYNCING:
+            return replace(facts, connection="dialling", tone="processing")
+        return facts
+
+    @property
+    def why_no_writes(self) -> str:
+        feed = self.runtime_feed
+        if feed is None:
+            return "choose a runtime first: nothing is written to a whole fleet"
+        if feed.state is not FeedState.LIVE:
+            return "the runtime cannot be looked at"
+        return super().why_no_writes
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        """Those of the fleet, and those of every screen."""
+        own = [ScreenCommand("fleet", "all runtimes", lambda _: self.ways.climb_to(0))]
+        own += [ScreenCommand(kind, text, partial(self._place_of, kind)) for kind, text in PLACES.items()]
+        own.append(
+            ScreenCommand(
+                "runtime",
+                "the catalog of one runtime",
+                self._runtime,
+                aliases=("rt",),
+                usage="runtime NAME",
+                arguments=self._names,
+            )
+        )
+        return (*own, *super().commands())
+
+    def _place_of(self, kind: str, words: Sequence[str]) -> None:
+        del words
+        self.ways.climb_to(0)
+        self.ways.open(Step(kind))
+
+    def _names(self) -> Sequence[str]:
+        return [name for _, name in self.fleet.picture.runtimes] if self.fleet is not None else ()
+
+    def _runtime(self, words: Sequence[str]) -> None:
+        found = self.fleet.picture.named(words[0]) if self.fleet is not None and words else None
+        if found is None:
+            self.problem(f"there is no runtime {' '.join(words)}" if words else "which runtime?")
+            return
+        self.ways.climb_to(0)
+        self.look_at((found.ref.namespace, found.name))
+
+
+def _nobody() -> Any:
+    raise AssertionError("a fleet has no cluster of its own")

@@ -1,0 +1,148 @@
+"""What the screens know of a fleet, and of those of its runtimes that somebody looked at."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import KymatuiError
+from kymatui.ui.cluster_view import ClusterView
+from kymatui.ui.link import Followed, Link, Place, Session, defect
+from kymatui.ui.mailbox import Mailbox, Pigeonhole
+from kymatui.ui.presenters.connection import Connection, describe
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet_pictures import FleetPicture, Key
+    from kymatui.ui.widgets.row_list import Row
+
+FLEET: Final = "fleet"
+MOST_RUNTIMES: Final = 8
+RUNTIME_FEED: Final = "runtime"
+"""Under this name a snapshot of a runtime says how the runtime itself is doing, apart from its control plane."""
+
+
+class FleetSource(Followed, Protocol):
+    """What a connection to a control plane offers."""
+
+    def picture(self) -> FleetPicture: ...
+
+    def straight_to(self, picture: FleetPicture) -> Key | None: ...
+
+    def runtime(self, key: Key) -> Session: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSeen:
+    """One look at the fleet, its rows, and the runtime that somebody asked for by name."""
+
+    picture: FleetPicture
+    rows: Mapping[Key, Row]
+    straight_to: Key | None
+
+
+class FleetLink(Link[FleetSource]):
+    """Makes rows in its thread: the screen only shows them."""
+
+    def __init__(
+        self, connect: Callable[[], FleetSource], mailbox: Mailbox | Pigeonhole, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(connect, mailbox)
+        self._clock = clock
+
+    def look(self, session: FleetSource) -> bool:
+        from kymatui.ui.presenters.fleet import FleetRows
+
+        if not hasattr(self, "_rows"):
+            self._rows = FleetRows()
+        picture = session.picture()
+        try:
+            rows = self._rows.of(picture, self._clock())
+            self._mailbox.put(FLEET, FleetSeen(picture, rows, session.straight_to(picture)))
+        except Exception as error:  # noqa: BLE001 (the next look may be a good one)
+            self._mailbox.put(FLEET, defect(error))
+        return any(feed.state is FeedState.SYNCING for feed in picture.feeds.values())
+
+
+class FleetView(ClusterView):
+    """The control plane as a place on the screen: it has a fleet, and no catalog of its own."""
+
+    def __init__(self, connect: Callable[[], FleetSource], mailbox: Mailbox, clock: Callable[[], float]) -> None:
+        super().__init__(_no_cluster, mailbox, clock)
+        self.seen: FleetSeen | None = None
+        self.fleet_link = FleetLink(connect, self._hole, clock)
+
+    def start(self) -> None:
+        self.fleet_link.start()
+
+    def retry(self) -> None:
+        self.fleet_link.retry()
+
+    def close(self) -> None:
+        self.fleet_link.close()
+
+    def deliver(self, values: Mapping[str, object]) -> tuple[Place | None, KymatuiError | None]:
+        place, failure = super().deliver(values)
+        found = self._hole.mine(values).get(FLEET)
+        if isinstance(found, FleetSeen):
+            self.seen, self.failure = found, None
+        elif isinstance(found, KymatuiError):
+            self.failure = failure = found
+        return place, failure
+
+    @property
+    def connection(self) -> Connection:
+        return describe(self.seen.picture.feeds if self.seen is not None else {}, self._clock(), self.failure)
+
+
+def _no_cluster() -> Session:
+    raise AssertionError("a fleet is no cluster")
+
+
+class RuntimeViews:
+    """The runtimes that somebody looked at, by key: eight are kept, and those that nobody used for longest go.
+
+    What was seen of one that is let go is remembered in a word.
+    """
+
+    def __init__(self, mailbox: Mailbox, clock: Callable[[], float], most: int = MOST_RUNTIMES) -> None:
+        self._mailbox, self._clock, self._most = mailbox, clock, most
+        self._views: OrderedDict[Key, ClusterView] = OrderedDict()
+
+    def of(self, key: Key, source: FleetSource) -> ClusterView:
+        """The view of a runtime; it connects when it is asked for the first time."""
+        view = self._views.get(key)
+        if view is None:
+            name = "/".join(key)
+            view = self._views[key] = ClusterView(lambda: source.runtime(key), self._mailbox, self._clock, name)
+            view.start()
+        self._views.move_to_end(key)
+        while len(self._views) > self._most:
+            _, oldest = self._views.popitem(last=False)
+            oldest.close()
+        return view
+
+    def known(self, key: Key) -> ClusterView | None:
+        return self._views.get(key)
+
+    def deliver(self, values: Mapping[str, object]) -> None:
+        for view in self._views.values():
+            view.deliver(values)
+
+    def feeds(self) -> dict[Key, Feed]:
+        """How the runtimes that are kept are doing."""
+        return {key: self._feed(view) for key, view in self._views.items()}
+
+    def _feed(self, view: ClusterView) -> Feed:
+        if view.failure is not None:
+            return Feed(FeedState.FAILED, 0.0, str(view.failure))
+        feeds = view.snapshot.feeds if view.snapshot is not None else {}
+        return feeds.get(RUNTIME_FEED, Feed(FeedState.SYNCING))
+
+    def close(self) -> None:
+        """Returns at once."""
+        for view in self._views.values():
+            view.close()
+        self._views.clear()

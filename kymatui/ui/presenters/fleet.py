@@ -1,0 +1,212 @@
+"""A fleet in rows: runtimes, groups of them, and the line that says why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.fleet_pictures import FleetPicture, Key
+from kymatui.domain.fleets import Runtime, group_of
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.states import State, severity, state_of
+from kymatui.domain.versions import same
+from kymatui.domain.waiting import waits_of
+from kymatui.domain.wording import span
+from kymatui.ui.glyphs import SIGNS
+from kymatui.ui.presenters.catalog import ABSENT, TONES
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+
+COLUMNS = (
+    Column("name", "RUNTIME", 13, flex=3),
+    Column("shoot", "SHOOT", 10, priority=2),
+    Column("region", "REGION", 14, priority=5),
+    Column("plan", "PLAN", 6, priority=6),
+    Column("channel", "CHANNEL", 8, priority=4),
+    Column("state", "STATE", 12),
+    Column("modules", "MODULES", 7, priority=7, right=True),
+    Column("drift", "DRIFT", 5, priority=1, right=True),
+    Column("worst", "WORST MODULE", 16, flex=2, priority=1),
+    Column("age", "AGE", 4, priority=8, right=True),
+    Column("skr", "SKR", 11, priority=3),
+)
+_SEPARATOR = "\0"
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """What the fleet is narrowed to: a group's member, or a module in a version ("" for one that it does not say)."""
+
+    what: str
+    value: str
+    version: str | None = None
+
+    def __str__(self) -> str:
+        version = f" {self.version or 'without a version'}" if self.version is not None else ""
+        return f"{self.what} {plain(self.value)}{version}"
+
+    def accepts(self, runtime: Runtime) -> bool:
+        if self.what != "module":
+            return group_of(runtime, self.what) == self.value
+        module = runtime.module(self.value)
+        return module is not None and (self.version is None or same(module.version, self.version))
+
+
+def key_text(key: Key) -> str:
+    """A runtime's key as the key of a row, and as what a step is about."""
+    return "/".join(key)
+
+
+def key_of(text: str) -> Key:
+    namespace, _, name = text.rpartition("/")
+    return namespace, name
+
+
+class FleetRows:
+    """Makes a row again only where its runtime is another object, or its age would read otherwise. For one thread."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, tuple[Runtime, float, Row]] = {}
+
+    def of(self, picture: FleetPicture, now: float) -> Mapping[Key, Row]:
+        """All rows by runtime; the same objects where nothing changed."""
+        known, self._rows = self._rows, {}
+        for key, runtime in picture.runtimes.items():
+            found = known.get(key)
+            if found is None or found[0] is not runtime or now >= found[1]:
+                found = (runtime, _until(runtime, now), runtime_row(key, runtime, now))
+            self._rows[key] = found
+        return {key: row for key, (_, _, row) in self._rows.items()}
+
+
+def _until(runtime: Runtime, now: float) -> float:
+    """Until when the age of a row stays true enough."""
+    if runtime.created is None:
+        return float("inf")
+    age = now - runtime.created
+    return now + (_MINUTE if age < _HOUR else _HOUR if age < 2 * _DAY else _DAY / 2)
+
+
+def runtime_row(key: Key, runtime: Runtime, now: float) -> Row:
+    drifting, worst = len(runtime.drifting), runtime.worst
+    age = "" if runtime.created is None else span(now - runtime.created)
+    cells = {
+        "name": Cell(plain(runtime.name), "strong"),
+        "shoot": _known(runtime.shoot),
+        "region": _known(runtime.region),
+        "plan": _known(runtime.plan),
+        "channel": _known(runtime.channel),
+        "state": state_cell(runtime),
+        "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
+        "drift": Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=-drifting),
+        "worst": Cell(plain(worst.name), TONES[worst.state], severity(worst.state))
+        if worst
+        else Cell(ABSENT, "muted", 99),
+        "age": Cell(age, "muted", order=-(runtime.created or 0)),
+        "skr": Cell(ABSENT, "muted", 9),
+    }
+    return Row(key_text(key), cells, labels=_labels(runtime.labels))
+
+
+def _known(text: str) -> Cell:
+    return Cell(plain(text)) if text else Cell(ABSENT, "muted")
+
+
+def _labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Under their whole names, and under what stands behind the slash."""
+    return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
+
+
+def state_cell(runtime: Runtime) -> Cell:
+    """The Kyma's state with its sign; a deletion and a skip are said before it."""
+    state = state_of(runtime.state) or State.UNKNOWN
+    if runtime.deleting:
+        state = State.DELETING
+    word = str(state) if state is not State.UNKNOWN else plain(runtime.state) or "Unknown"
+    if runtime.skipped:
+        word += " skip"
+    return Cell(f"{SIGNS.get(TONES[state], '')} {word}".strip(), TONES[state], order=severity(state))
+
+
+SKR = {
+    FeedState.SYNCING: ("dialling", "processing", 1),
+    FeedState.LIVE: ("looked at", "ready", 2),
+    FeedState.STALE: ("stale", "warning", 0),
+    FeedState.FAILED: ("unreachable", "error", 0),
+}
+
+
+def with_runtime(row: Row, feed: Feed | None) -> Row:
+    """The row with how its runtime is doing, where somebody looked at it."""
+    word, tone, order = SKR.get(feed.state if feed is not None else FeedState.SYNCING, SKR[FeedState.SYNCING])
+    return replace(row, cells={**row.cells, "skr": Cell(word, tone, order)})
+
+
+def why(runtime: Runtime, picture: FleetPicture) -> tuple[str, str, str]:
+    """What is the matter with a runtime, who has to act, and the tone; all of it in one line."""
+    key = (runtime.ref.namespace, runtime.name)
+    waits = sorted(waits_of(runtime, picture.manifests.get(key, ())), key=lambda wait: severity(wait.state))
+    if waits:
+        first, more = waits[0], len(waits) - 1
+        rest = f" (and {more} more)" if more else ""
+        module = f"{plain(first.module)}: " if first.module else ""
+        return f"{module}{plain(first.reason)}{rest}", f"waiting for {who(first.on)}", TONES[first.state]
+    if runtime.drifting:
+        names = ", ".join(f"{one.name} {one.version}, its channel has {one.desired}" for one in runtime.drifting[:3])
+        return plain(names), "", "warning"
+    return "all modules are ready, and in the version of their channel", "", "muted"
+
+
+def who(on: str) -> str:
+    return "YOU" if on == "you" else plain(on)
+
+
+# groups
+
+GROUP_COLUMNS = (
+    Column("name", "GROUP", 20, flex=2),
+    Column("count", "RUNTIMES", 8, right=True),
+    Column("ready", "READY", 6, right=True, priority=2),
+    Column("processing", "PROCESSING", 10, right=True, priority=4),
+    Column("warning", "WARNING", 8, right=True, priority=1),
+    Column("error", "ERROR", 6, right=True),
+    Column("deleting", "DELETING", 8, right=True, priority=3),
+    Column("drift", "DRIFTING", 8, right=True, priority=1),
+)
+_STATES = {
+    "ready": State.READY,
+    "processing": State.PROCESSING,
+    "warning": State.WARNING,
+    "error": State.ERROR,
+    "deleting": State.DELETING,
+}
+
+
+def group_rows(runtimes: Iterable[Runtime], what: str) -> list[Row]:
+    """One line a plan, region, channel …, with counts."""
+    members: dict[str, list[Runtime]] = {}
+    for runtime in runtimes:
+        members.setdefault(group_of(runtime, what), []).append(runtime)
+    return [_group_row(what, name, found) for name, found in members.items()]
+
+
+def _group_row(what: str, name: str, found: Sequence[Runtime]) -> Row:
+    states = Counter(State.DELETING if one.deleting else state_of(one.state) for one in found)
+    cells = {"name": Cell(plain(name), "strong"), "count": _count(len(found), "strong")}
+    for column, state in _STATES.items():
+        cells[column] = _count(states[state], TONES[state])
+    cells["drift"] = _count(sum(bool(one.drifting) for one in found), "warning")
+    return Row(f"{what}{_SEPARATOR}{name}", cells)
+
+
+def _count(number: int, tone: str) -> Cell:
+    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=-number)
+
+
+def narrowed_to(row_key: str) -> Narrow:
+    """What the line of a group narrows the fleet to."""
+    what, _, value = row_key.partition(_SEPARATOR)
+    return Narrow(what, value)

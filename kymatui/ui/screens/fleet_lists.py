@@ -1,0 +1,176 @@
+"""Three sights of a fleet that are lists: versions of modules, who waits for whom, and the last hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.navigation import Step
+from kymatui.ui.presenters import fleet_lists
+from kymatui.ui.presenters.fleet import key_of
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.listing import ListScreen
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_list import Row
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.sentence import Sentence
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleets import Runtime
+    from kymatui.ui.fleet_app import FleetApp
+    from kymatui.ui.fleet_view import FleetSeen
+
+
+class FleetListScreen(ListScreen):
+    """One table over the whole fleet; subclasses give its columns, its lines, and the words for none."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    SORT: ClassVar[Sort | None] = None
+    EMPTY: ClassVar[str] = ""
+
+    @property
+    def fleet_app(self) -> FleetApp:
+        return cast("FleetApp", self.app)
+
+    def body(self) -> ComposeResult:
+        yield LiveTable(self.COLUMNS, id="fleet-list", sort=self.SORT, copied="runtime")
+        yield Static(Content(self.EMPTY), id="nothing", classes="nothing")
+        yield Sentence(id="reason")
+
+    def show_catalog(self) -> None:
+        seen = self.fleet_app.fleet
+        if seen is None or not self.query(LiveTable):
+            return
+        rows = self.lines(seen)
+        self.main_widget().show(rows)
+        self.set_class(not rows, "-empty")
+        self.tell()
+
+    def lines(self, seen: FleetSeen) -> Sequence[Row]:
+        raise AssertionError(f"{type(self).__name__} has no lines")
+
+    def words(self, row: Row) -> str:
+        """The whole of one line; in the table it is often cut."""
+        return "  ".join(cell.text for cell in row.cells.values() if cell.text)
+
+    @on(RowTable.Highlighted)
+    def tell(self) -> None:
+        row = self.main_widget().current
+        self.query_one(Sentence).say(Content(self.words(row) if row is not None else ""))
+
+    @on(RowTable.Chosen)
+    def _opened(self, event: RowTable.Chosen) -> None:
+        """The runtime that the line is about stands below the fleet, and not below this list."""
+        app, key = self.fleet_app, key_of(fleet_lists.runtime_of(event.key))
+        if app.fleet is not None and key in app.fleet.picture.runtimes:
+            app.look_at(key)
+
+
+class WaitsScreen(FleetListScreen):
+    """Everything that is not at rest, and for whom it waits."""
+
+    COLUMNS = fleet_lists.WAIT_COLUMNS
+    SORT = Sort("state")
+    EMPTY = "Nothing waits: all modules of all runtimes are ready."
+    name_in_help: ClassVar[str] = "Waits"
+
+    @property
+    def step(self) -> Step:
+        return Step("waits")
+
+    def lines(self, seen: FleetSeen) -> Sequence[Row]:
+        from kymatui.domain.waiting import waits
+
+        return fleet_lists.wait_rows(waits(seen.picture), self.kymatui.clock())
+
+
+class RecentScreen(FleetListScreen):
+    """What was seen to change, and what the Manifests say of the time before; the newest first."""
+
+    COLUMNS = fleet_lists.CHANGE_COLUMNS
+    SORT = Sort("time")
+    EMPTY = "Nothing changed in the last hour."
+    name_in_help: ClassVar[str] = "Last hour"
+
+    @property
+    def step(self) -> Step:
+        return Step("recent")
+
+    def lines(self, seen: FleetSeen) -> Sequence[Row]:
+        from kymatui.domain.fleet_pictures import recent
+
+        return fleet_lists.change_rows(recent(seen.picture, self.kymatui.clock()))
+
+
+class SpreadScreen(FleetListScreen):
+    """Module by version: a cell is chosen with left and right, and enter shows its runtimes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "Newer", id="spread.left"),
+        Binding("right,l", "turn(1)", "Older", id="spread.right"),
+    ]
+    COLUMNS = (Column("name", "MODULE", 18, flex=1),)
+    SORT = Sort("name")
+    EMPTY = "No runtime reports a module."
+    name_in_help: ClassVar[str] = "Versions"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._place = 0
+        self._counts = fleet_lists.Counts((), {})
+        self._columns: tuple[Column, ...] = ()
+        self._runtimes: Sequence[Runtime] = ()
+
+    @property
+    def step(self) -> Step:
+        return Step("spread")
+
+    def lines(self, seen: FleetSeen) -> Sequence[Row]:
+        self._counts = fleet_lists.matrix(list(seen.picture.runtimes.values()))
+        columns = fleet_lists.matrix_columns(self._counts)
+        table = self.main_widget()
+        if columns != self._columns:
+            self._columns = columns
+            table.set_columns(columns)
+        return self._with_cell()
+
+    def _with_cell(self) -> list[Row]:
+        key = self.main_widget().cursor_key or (self._counts.rows[0].key if self._counts.rows else "")
+        place = self._place_in(key)
+        return [fleet_lists.with_cell(row, place) if row.key == key else row for row in self._counts.rows]
+
+    def _place_in(self, key: str) -> int:
+        """The place that is chosen, in a line that may have fewer."""
+        return min(self._place, len(self._counts.cells.get(key, ())) - 1)
+
+    @on(RowTable.Highlighted)
+    def tell(self) -> None:
+        table = self.main_widget()
+        table.show(self._with_cell())
+        key = table.cursor_key
+        cells = self._counts.cells.get(key or "", ())
+        words = f"enter shows the runtimes with {cells[self._place_in(key or '')]}" if cells else ""
+        self.query_one(Sentence).say(Content(words))
+
+    def action_turn(self, by: int) -> None:
+        key = self.main_widget().cursor_key or ""
+        last = len(self._counts.cells.get(key, ())) - 1
+        self._place = max(0, min(self._place_in(key) + by, last))
+        self.tell()
+
+    @on(RowTable.Chosen)
+    def _opened(self, event: RowTable.Chosen) -> None:
+        cells = self._counts.cells.get(event.key, ())
+        app, place = self.fleet_app, self._place_in(event.key)
+        first = app.ways.framed[0]
+        if cells and isinstance(first, FleetScreen):
+            app.ways.climb_to(0)
+            first.narrow(cells[place])
