@@ -33,6 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["__complete"]:
+        from kymatui.cli import completing
+
+        return completing.main(words[1:])
     try:
         args = _parser(words).parse_args(words)
         module = args.command_module

@@ -23,6 +23,7 @@ from kymatui.wiring.definitions import Definitions, name_of
 from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
+from kymatui.wiring.names import remember_session
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.owned import OwnedFollower
 from kymatui.wiring.rules import read_rules
@@ -180,7 +181,9 @@ class CatalogSession:
         self._wake()
 
     def close(self) -> None:
-        """Ends all watches; waits two seconds at most."""
+        """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
+        if not self._closed.is_set():
+            remember_session(self.client.transport.connection.key, self.snapshot())
         self._closed.set()
         self._look.set()
         with self._state:
