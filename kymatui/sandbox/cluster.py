@@ -35,7 +35,9 @@ class Cluster:
         """Listens, on a free port for 0; raises OSError where the port is taken."""
         clock = LoopClock(asyncio.get_running_loop())
         server = ApiServer(clock, self.meaning(clock), admin_token=self.admin_token, viewer_token=self.viewer_token)
-        carrier = Carrier(server.api.handle, server.faults, tls=server_context(self.certificate))
+        carrier = Carrier(
+            server.requests.noting(server.api.handle), server.faults, tls=server_context(self.certificate)
+        )
         await carrier.start(ADDRESS, port)
         server.bootstrap(carrier.port)
         self._server, self._carrier = server, carrier

@@ -63,6 +63,11 @@ class FaultClient:
         chosen = {name: given[name] for name in _OF_STANDING if given.get(name) not in (None, "")}
         return self._ask("POST", "faults", {"kind": word, **chosen})
 
+    def requests(self, *, forget: bool = False) -> dict[str, Any]:
+        """What the server has answered, see `RequestLog.describe`; with `forget` it begins anew."""
+        found: dict[str, Any] = self._ask("DELETE" if forget else "GET", "requests")
+        return found
+
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         context = ssl.create_default_context(cadata=self.authority)
         connection = http.client.HTTPSConnection(self.host, self.port, timeout=_TIMEOUT, context=context)

@@ -93,8 +93,13 @@ class NumberedFaults(Faults):
     seen = 0
     met = ""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.methods: list[str] = []
+
     def meet(self, request: Request) -> Outcome | None:
         self.seen += 1
+        self.methods.append(request.method)
         if self.seen != self.number:
             return None
         self.met = f"{request.method} {request.path}"
@@ -123,6 +128,7 @@ class World:
     def forget(self) -> None:
         self.created.clear()
         self.faults.seen = 0
+        self.faults.methods.clear()
 
     def serve(self, folder: Path, works: Sequence[Callable[[Connection], None]], enough: Callable[[int], bool]) -> int:
         """Carries out the works one after another, each in a process of its own, until `enough` of an exit status.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -175,40 +176,35 @@ def test_66_a_definition_goes_only_when_nothing_of_its_kind_is_left(place: Place
     assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "") is None
 
 
-SCRIPT = """
-import sys, yaml
-from kymatui.engine import install
-from kymatui.engine.sources import raw
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
-
-kubeconfig, name, namespace, path, journal = sys.argv[1:]
-from kymatui.engine import Options
-from pathlib import Path
-bundle = raw.from_path(path, name=name, namespace=namespace)
-outcome = install(bundle, open_cluster(SessionOptions(kubeconfig=kubeconfig)), options=Options(journal=Path(journal)))
-print(len(outcome.written))
-"""
-
-
-def test_many_processes_install_many_modules_and_two_the_same(place: Place) -> None:
+def test_processes_install_modules_at_once_and_two_the_same(place: Place) -> None:
+    """A sample; ten and two of them are in tests/benchmarks/ten_processes.py."""
     place.make_namespace()
-    names = ["m0", "m1", "m2", "m3", "m3"]
+    names = ["same", "same", "m0"]
     for name in set(names):
         bodies = [make.config_map(f"{name}-{number}", x="1") for number in range(5)]
         (place.folder / f"{name}.yaml").write_text(yaml.safe_dump_all(bodies))
+    shared = {"HOME": str(place.folder), "XDG_STATE_HOME": str(place.folder), "KUBECONFIG": str(place.kubeconfig)}
+    before = place.faults.requests()["count"]
 
-    def run(name: str) -> int:
-        words = [str(place.kubeconfig), name, place.namespace, str(place.folder / f"{name}.yaml")]
-        command = [sys.executable, "-c", SCRIPT, *words, str(place.folder / "journal")]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    def run(name: str) -> None:
+        words = ["install", name, "--file", str(place.folder / f"{name}.yaml"), "-n", place.namespace, "--yes"]
+        command = [sys.executable, "-m", "kymatui", *words]
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=100, env={**os.environ, **shared}
+        )
         assert done.returncode == 0, done.stderr
-        return int(done.stdout)
 
     with ThreadPoolExecutor(len(names)) as pool:
-        written = list(pool.map(run, names))
-    assert written[:3] == [5, 5, 5]
-    assert sorted(written[3:]) == [0, 5]
+        list(pool.map(run, names))
+    told = place.faults.requests()
+    written = [
+        one["path"].rpartition("/")[2]
+        for one in told["requests"][before - told["count"] :]
+        if one["method"] == "PATCH" and not one["dry_run"] and f"/{place.namespace}/configmaps/" in one["path"]
+    ]
+    assert sorted(name for name in written if "." not in name) == sorted(
+        f"{n}-{i}" for n in set(names) for i in range(5)
+    )
     leases = place.raw.list(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), place.namespace)
     assert leases == []
 

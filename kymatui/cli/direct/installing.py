@@ -24,7 +24,7 @@ from kymatui.cli.direct.options import (
 )
 from kymatui.cli.direct.showing import counts, plan_json, plan_text
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.engine.applying import Outcome
@@ -47,8 +47,14 @@ class InstallCommand:
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
-            plan = planned(place, args.name, must_exist=self.upgrade)
-            return carry_out(place, plan)
+            for _ in range(_ATTEMPTS):
+                try:
+                    return carry_out(place, planned(place, args.name, must_exist=self.upgrade))
+                except OutdatedError as error:  # nothing was written: somebody else was faster
+                    if not args.yes:
+                        raise  # whoever has looked at a plan shall look at the next one, too
+                    say(f"kymatui: {error}; it is planned anew", sys.stderr)
+            return carry_out(place, planned(place, args.name, must_exist=self.upgrade))
 
 
 class PlanCommand:
@@ -149,6 +155,7 @@ def _pin_version(place: Place, args: argparse.Namespace) -> None:
         args.version = known.version
 
 
+_ATTEMPTS = 4
 INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)
 PLAN, APPLY, CHECK = PlanCommand(), ApplyCommand(), CheckCommand()
 
@@ -180,6 +187,9 @@ def carry_out(place: Place, plan: Plan) -> int:
 
     args, form = place.args, place.args.output
     if plan.changes_nothing:
+        if not (args.dry_run or place.cluster.read_only):
+            with begin(place.cluster) as run:
+                run.tidy(plan.bundle.name, plan.bundle.namespace)
         return _show(plan, form, "unchanged")
     if plan.blockers:
         _show(plan, form, "refused")

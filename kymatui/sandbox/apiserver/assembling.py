@@ -21,6 +21,7 @@ from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.apiserver.options import DeleteOptions
 from kymatui.sandbox.apiserver.paths import Documents, Paths
 from kymatui.sandbox.apiserver.reading import Reader
+from kymatui.sandbox.apiserver.requests import RequestLog
 from kymatui.sandbox.apiserver.resources import Resource
 from kymatui.sandbox.apiserver.reviews import Reviews
 from kymatui.sandbox.apiserver.rules import KindRules
@@ -72,7 +73,8 @@ class ApiServer:
         admission = Admission(self.store, self.authorizer)
         writer = Writer(self.store, clock, reader, self.catalog, admission, meaning.ownership, rules, self.holding)
         deleter = Deleter(self.store, clock, reader, rules)
-        control = FaultControl(self.faults, self.watches, self.tokens, self.holding, self.store)
+        self.requests = RequestLog()
+        control = FaultControl(self.faults, self.watches, self.tokens, self.holding, self.store, self.requests)
         self.api = Api(
             tokens=self.tokens,
             authorizer=self.authorizer,

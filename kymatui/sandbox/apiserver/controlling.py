@@ -12,6 +12,7 @@ from kymatui.sandbox.apiserver.authorization import Attributes, refusal
 from kymatui.sandbox.apiserver.exchange import Request, Response, User
 from kymatui.sandbox.apiserver.faults import ADMIN_PATH, Faults, parse_fault
 from kymatui.sandbox.apiserver.holding import Holding
+from kymatui.sandbox.apiserver.requests import RequestLog
 from kymatui.sandbox.apiserver.statuses import bad_request, not_found
 from kymatui.sandbox.apiserver.tokens import Tokens
 from kymatui.sandbox.apiserver.watching import Watches
@@ -22,9 +23,18 @@ HELD_FINALIZER = "sandbox.kymatui.io/held"
 
 
 class FaultControl:
-    """GET, POST and DELETE of `faults`; POST of the one-time faults beside it."""
+    """GET, POST and DELETE of `faults`; POST of the one-time faults beside it; GET and DELETE of `requests`."""
 
-    def __init__(self, faults: Faults, watches: Watches, tokens: Tokens, holding: Holding, store: Store) -> None:
+    def __init__(
+        self,
+        faults: Faults,
+        watches: Watches,
+        tokens: Tokens,
+        holding: Holding,
+        store: Store,
+        requests: RequestLog | None = None,
+    ) -> None:
+        self._requests = requests or RequestLog()
         self._faults = faults
         self._watches = watches
         self._tokens = tokens
@@ -46,10 +56,20 @@ class FaultControl:
         rest = request.path.removeprefix(ADMIN_PATH).strip("/").split("/")
         if rest[0] == "faults":
             return self._serve_faults(request, rest[1:])
+        if rest == ["requests"]:
+            return self._serve_requests(request)
         action = self._actions.get(rest[0])
         if action is None or request.method != "POST" or len(rest) > 1:
             return None
         return _json(action(_body(request)))
+
+    def _serve_requests(self, request: Request) -> Response | None:
+        if request.method not in ("GET", "DELETE"):
+            return None
+        told = self._requests.describe()
+        if request.method == "DELETE":
+            self._requests.clear()
+        return _json(told)
 
     def _serve_faults(self, request: Request, rest: list[str]) -> Response | None:
         if request.method == "GET" and not rest:

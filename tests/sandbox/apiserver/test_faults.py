@@ -118,3 +118,36 @@ def test_a_held_object_goes_when_it_is_released(server: ApiServer) -> None:
     assert found["metadata"]["finalizers"] == [finalizer]
     send(server, "release", held)
     assert client.find("configmaps", "x", namespace="default") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "drop", "silent", "carried_out"),
+    [
+        ("drop", True, False, False),
+        ("lose", True, False, True),
+        ("hang", False, True, False),
+        ("stall", False, True, True),
+    ],
+)
+def test_what_is_not_answered_is_carried_out_or_not(kind: str, drop: bool, silent: bool, carried_out: bool) -> None:
+    faults = Faults()
+    faults.add(parse_fault({"kind": kind}))
+    outcome = faults.meet(Request("PATCH", "/api/v1/namespaces/x/pods/p"))
+    assert outcome is not None
+    assert (outcome.drop, outcome.silent, outcome.carried_out) == (drop, silent, carried_out)
+
+
+def test_what_was_asked_is_told_without_the_admin_path_and_forgotten_on_demand(server: ApiServer) -> None:
+    handle = server.requests.noting(server.api.handle)
+    agent = {"user-agent": "someone/1"}
+    handle(Request("GET", "/api/v1/pods", {"watch": ["1"]}, agent))
+    handle(Request("POST", "/api/v1/namespaces", {"dryRun": ["All"]}, agent))
+    handle(Request("GET", f"{ADMIN}/faults"))
+    told = send(server, "requests", method="GET")
+    assert told["count"] == 2
+    assert [(one["method"], one["watch"], one["dry_run"], one["agent"]) for one in told["requests"]] == [
+        ("GET", True, False, "someone/1"),
+        ("POST", False, True, "someone/1"),
+    ]
+    send(server, "requests", method="DELETE")
+    assert send(server, "requests", method="GET") == {"count": 0, "requests": []}
