@@ -41,6 +41,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("fleet", "print the runtimes of a control plane", "kymatui.cli.fleet:FLEET"),
     Command("matrix", "count the versions of modules over all runtimes", "kymatui.cli.fleet:MATRIX"),
     Command("compare", "compare a control plane and one of its runtimes", "kymatui.cli.comparing"),
+    Command("sync", "explain which of the catalog a runtime gets, and why; nothing is written", "kymatui.cli.syncing"),
+    Command("windows", "print maintenance windows, and the upgrades that wait for them", "kymatui.cli.windows"),
     Command("audit", "report what is wrong, by rules, and change nothing", "kymatui.cli.audit"),
     Command("enable", "ask the Kyma for a module", "kymatui.cli.toggling:ENABLE"),
     Command("disable", "take a module out of the Kyma, which uninstalls it", "kymatui.cli.toggling:DISABLE"),

@@ -21,7 +21,7 @@ from kymatui.domain.selectors import InvalidSelector, read_selector
 from kymatui.domain.shelves import Shelf
 from kymatui.domain.templates import Generation, Template
 from kymatui.domain.versions import is_downgrade, parse, same
-from kymatui.domain.windows import Window, WindowPolicy, next_window, runtime_of
+from kymatui.domain.windows import LEAST_DURATION, Window, WindowPolicy, next_window, runtime_of
 
 
 class ChannelSource(StrEnum):
@@ -48,11 +48,13 @@ class Note:
 class Rules:
     """What is configured for lifecycle-manager and cannot be read from the cluster.
 
-    `windows` is None where the policy is not known; `restricted` names the modules that need a selector.
+    `windows` is None where the policy is not known; `restricted` names the modules that need a selector; `least` is how
+    many seconds of a window must be left for it to count.
     """
 
     windows: WindowPolicy | None = None
     restricted: frozenset[str] = frozenset()
+    least: float = LEAST_DURATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ def _waits(search: _Search, found: Resolution) -> Refusal | None:
     policy = search.rules.windows
     if policy is None:
         return refusals.WaitsForWindow(search.module, report.version, found.version, None)
-    window = next_window(policy, runtime_of(kyma.meta.labels), search.now)
+    window = next_window(policy, runtime_of(kyma.meta.labels), search.now, least=search.rules.least)
     if window is None:
         return refusals.WindowsUnreadable(search.module, "the policy names no window for this runtime")
     if window.is_active(search.now):
@@ -246,7 +248,9 @@ def _waits(search: _Search, found: Resolution) -> Refusal | None:
 
 def upcoming_window(kyma: Kyma, rules: Rules, now: float) -> Window | None:
     """The next window of a Kyma's runtime, where the policy is known."""
-    return None if rules.windows is None else next_window(rules.windows, runtime_of(kyma.meta.labels), now)
+    if rules.windows is None:
+        return None
+    return next_window(rules.windows, runtime_of(kyma.meta.labels), now, least=rules.least)
 
 
 def _forbidden(search: _Search, template: Template) -> Refusal | None:

@@ -54,6 +54,16 @@ class Effect:
     after: Row | None
     words: str
 
+    @property
+    def uninstalls(self) -> bool:
+        """Whether what is there of the module goes away."""
+        return self.words.startswith("is uninstalled") or (self.after is None and bool(self.before))
+
+    @property
+    def installs(self) -> bool:
+        """Whether the module comes, and was not there."""
+        return not self.uninstalls and (self.before is None or not self.before.installed)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -291,8 +301,11 @@ def _effect(was: Row | None, will: Row | None) -> str:
     if will is None:
         return "is gone from the catalog" if was is not None else ""
     refusal = will.resolution.refusal
-    if refusal is not None and refusal.uninstalls and not _refused_as_before(was, refusal):
+    before = was.resolution.refusal if was is not None else None
+    if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
         return "is uninstalled"
+    if refusal is None and before is not None and before.uninstalls and will.managed:
+        return f"is installed in {will.desired}"
     if will.presence is Presence.DELETING and was is not None and was.presence is not Presence.DELETING:
         return f"is uninstalled ({was.installed})" if was.installed else "is uninstalled"
     if not will.managed:
@@ -302,6 +315,10 @@ def _effect(was: Row | None, will: Row | None) -> str:
     if was.desired != will.desired:
         return _moved(was, will)
     return f"moves to channel {will.channel}" if was.channel != will.channel else ""
+
+
+def _is_there(row: Row | None) -> bool:
+    return row is None or row.presence is not Presence.NOT_INSTALLED
 
 
 def _refused_as_before(was: Row | None, refusal: Refusal) -> bool:

@@ -27,21 +27,24 @@ def read_fleet(options: SessionOptions) -> tuple[str, Fleet, tuple[str, ...]]:
     cluster = open_cluster(options)
     client = cluster.client
     notes = []
-    kymas = _list(client, KYMA_KINDS[0], options.namespace)
+    kymas = list_fixed(client, KYMA_KINDS[0], options.namespace)
     try:
-        metas = _list(client, KYMA_KINDS[2], options.namespace)
+        metas = list_fixed(client, KYMA_KINDS[2], options.namespace)
     except (ForbiddenError, NotFoundError) as error:
         metas = []
         notes.append(f"drift is not known: {error}")
     return cluster.name, fleet(kymas, metas), tuple(notes)
 
 
-def _list(client: Client, fixed: Fixed, namespace: str) -> list[dict[str, object]]:
+def list_fixed(
+    client: Client, fixed: Fixed, namespace: str = "", *, labels: str = "", fields: str = ""
+) -> list[dict[str, object]]:
+    """All objects of a kind in the first of its versions that is served; raises NotFoundError where none is."""
     for version in fixed.versions:
         gvk = GroupVersionKind(fixed.group, version, fixed.kind)
         resource = client.discovery.find(gvk)
         if resource is not None:
-            return client.list(resource, namespace).items
+            return client.list(resource, namespace, labels=labels, fields=fields).items
     raise NotFoundError(
         f"{client.transport.connection.context} serves no {fixed.kind} of {OPERATOR}",
         hint="is it a control plane? name another with --context",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import FeedState
 from kymatui.errors import NotFoundError, UsageError
+from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
 from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession, owner_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.adapters.kube.resources import Resource
     from kymatui.domain.pairs.pair import Pair
+    from kymatui.domain.resolution import Rules
     from kymatui.domain.snapshots import Feed, Snapshot
     from kymatui.wiring.remote import RemoteOptions
 
@@ -97,6 +100,9 @@ class PairSession:
         self._home = home
         self._changed = threading.Event()
         self._on_change: Callable[[], None] = lambda: None
+        self._options = options.control
+        self._rules: Rules | None = None
+        self.notes: tuple[str, ...] = ()
         self._session = RuntimeSession(home, key, options.control, by_hand=options.by_hand, give_up=give_up)
 
     @property
@@ -131,6 +137,8 @@ class PairSession:
         Raises what keeps the runtime (or its control plane) from being reached.
         """
         deadline = time.monotonic() + timeout
+        if self._rules is None:
+            self._rules, self.notes = found_rules(self._home, self.key[0], self._options)
         while True:
             self._changed.clear()
             if self._session.failure is not None:
@@ -144,12 +152,14 @@ class PairSession:
             self._changed.wait(min(left, _LOOK))
 
     def pair(self) -> Pair:
-        """The two sides apart."""
-        return self._session.pair()
+        """The two sides apart, with what is known of lifecycle-manager's configuration."""
+        found = self._session.pair()
+        return replace(found, control=replace(found.control, rules=self._rules or found.control.rules))
 
     def snapshot(self) -> Snapshot:
         """Both sides as one."""
-        return self._session.snapshot()
+        found = self._session.snapshot()
+        return replace(found, rules=self._rules or found.rules)
 
     @property
     def feeds(self) -> Mapping[str, Feed]:

@@ -10,17 +10,15 @@ from kymatui.domain.pairs.copies import catalog_lines
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, sort_key
 from kymatui.domain.pairs.kymas import Kymas, kyma_lines
 from kymatui.domain.pairs.modules import module_lines
-from kymatui.domain.pairs.offering import Copies, sync_plan
+from kymatui.domain.pairs.offering import UNREAD, plan_of
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Actor
-from kymatui.domain.shelves import read_shelf
-from kymatui.domain.snapshots import FeedState, Object, Snapshot
+from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.subjects import Settings
 
 _TEMPLATES, _METAS, _MANIFESTS = (
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
-_UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +64,16 @@ def _lines(pair: Pair, now: float) -> Iterator[Line]:
         return
     kymas = Kymas(control, runtime, now) if runtime is not None else None
     yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
-    shelf = read_shelf(pair.control.templates, pair.control.release_metas, control.meta.namespace)
-    copies = Copies(
-        _readable(pair.runtime, _METAS, pair.runtime.release_metas),
-        _readable(pair.runtime, _TEMPLATES, pair.runtime.templates),
-    )
-    yield from catalog_lines(sync_plan(control, shelf, copies, pair.rules.restricted), control, kymas)
+    plan = plan_of(pair)
+    assert plan is not None
+    yield from catalog_lines(plan, control, kymas)
     yield from module_lines(pair, seen)
-
-
-def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:
-    found = snapshot.feeds.get(feed)
-    return None if found is not None and found.state in _UNREAD else objects
 
 
 def _unread(snapshot: Snapshot, side: str, feeds: tuple[str, ...]) -> Iterator[Line]:
     for name in feeds:
         found = snapshot.feeds.get(name)
-        if found is not None and found.state in _UNREAD:
+        if found is not None and found.state in UNREAD:
             why = f"the {side}'s cannot be read: {found.message or found.state.value}"
             yield Line(Area.KYMA, name, "list", "?", NOTHING, Verdict.UNKNOWN, why, Actor.CLUSTER)
 

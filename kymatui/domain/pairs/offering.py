@@ -14,14 +14,18 @@ from enum import StrEnum
 
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, Malformed, read_ref
-from kymatui.domain.pairs.pair import is_synced_copy
+from kymatui.domain.pairs.pair import Pair, is_synced_copy
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
 from kymatui.domain.resolution import restriction
-from kymatui.domain.shelves import Shelf
-from kymatui.domain.snapshots import Object
+from kymatui.domain.shelves import Shelf, read_shelf
+from kymatui.domain.snapshots import FeedState, Object, Snapshot
 from kymatui.domain.templates import Generation, Template, read_template
 from kymatui.domain.wording import refusal_words
+
+_TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas"))
+UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
+"""Feeds in these states say nothing of what is there."""
 
 
 class Standing(StrEnum):
@@ -228,3 +232,24 @@ def _only_there(raw: Object) -> Entry:
     else:
         why, standing = "somebody applied it in the runtime; the sync leaves it alone", Standing.OWN
     return Entry(read_ref(raw), module, version, False, why, standing, None, raw)
+
+
+def plan_of(pair: Pair) -> SyncPlan | None:
+    """The plan of a pair's runtime; None where the control plane has no Kyma."""
+    kyma = pair.control_kyma
+    if kyma is None:
+        return None
+    shelf = read_shelf(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+    return sync_plan(kyma, shelf, copies_of(pair.runtime), pair.rules.restricted)
+
+
+def copies_of(runtime: Snapshot | None) -> Copies:
+    """What a runtime has, as far as it was looked at."""
+    if runtime is None:
+        return Copies(None, None)
+    return Copies(_readable(runtime, _METAS, runtime.release_metas), _readable(runtime, _TEMPLATES, runtime.templates))
+
+
+def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:
+    found = snapshot.feeds.get(feed)
+    return None if found is not None and found.state in UNREAD else objects

@@ -1,0 +1,150 @@
+"""`kymatui sync RUNTIME [--label KEY=VALUE]`: what of the catalog a runtime gets, and why; what labels would change."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.comparing import configure_runtime, look
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
+from kymatui.errors import NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.pairs.offering import Entry, SyncPlan
+    from kymatui.domain.pairs.pair import Pair
+    from kymatui.domain.pairs.relabelling import Relabelling
+
+_KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
+_HEADER = ("STANDING", "KIND", "NAME", "MODULE", "VERSION", "WHY")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_runtime(parser, runtime="?")
+    parser.add_argument(
+        "--label",
+        action="append",
+        metavar="KEY=VALUE",
+        default=[],
+        help="what this label on the control plane's Kyma would change; KEY- takes it away; repeatable",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    labels = _labels(args.label)
+    pair = look(args)
+    return _preview(pair, labels, args.output) if labels else _explain(pair, args.output)
+
+
+def _labels(words: Sequence[str]) -> dict[str, str | None]:
+    """As kubectl reads them: `key=value` sets, `key-` takes away."""
+    found: dict[str, str | None] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        taken = not sign and key.endswith("-")
+        key = key[:-1] if taken else key
+        if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
+            hint = "write KEY=VALUE to set a label, or KEY- to take it away"
+            raise UsageError(f"{word!r} is no label", hint=hint)
+        found[key] = None if taken else value
+    return found
+
+
+def _explain(pair: Pair, form: str) -> int:
+    from kymatui.domain.pairs.offering import Standing, plan_of
+
+    plan = plan_of(pair)
+    if plan is None:
+        raise NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+    say(_plan_text(pair, plan, form))
+    amiss = (Standing.MISSING, Standing.LEFT_OVER, Standing.UNKNOWN)
+    return RefusedError.exit_code if any(plan.count(standing) for standing in amiss) else 0
+
+
+def _plan_text(pair: Pair, plan: SyncPlan, form: str) -> str:
+    from kymatui.domain.pairs.offering import Standing
+
+    if form in ("json", "yaml"):
+        found = {"runtime": pair.name, "catalog": [_json(entry) for entry in plan.entries]}
+        return document(found, form)
+    order = (Standing.MISSING, Standing.LEFT_OVER, Standing.UNKNOWN)
+    entries = sorted(plan.entries, key=lambda entry: entry.standing not in order)
+    drawn = (markdown if form == "md" else table)(_HEADER, [_row(entry) for entry in entries])
+    counts = ", ".join(f"{plan.count(standing)} {standing.value}" for standing in Standing if plan.count(standing))
+    return f"{drawn}\n\n{pair.name}: {counts or 'the control plane has no catalog'}"
+
+
+def _row(entry: Entry) -> Sequence[str]:
+    return (
+        entry.standing.value,
+        entry.ref.kind.kind,
+        entry.ref.name,
+        entry.module,
+        entry.version,
+        entry.why,
+    )
+
+
+def _json(entry: Entry) -> dict[str, Any]:
+    return {
+        "kind": entry.ref.kind.kind,
+        "name": entry.ref.name,
+        "module": entry.module or None,
+        "version": entry.version or None,
+        "wanted": entry.wanted,
+        "standing": entry.standing.value,
+        "why": entry.why,
+        "channels": [
+            {"channel": one.channel, "version": one.version, "wanted": one.is_wanted, "why": one.why or None}
+            for one in entry.channels
+        ],
+    }
+
+
+# what labels would change
+
+
+def _preview(pair: Pair, labels: dict[str, str | None], form: str) -> int:
+    from kymatui.domain.pairs.relabelling import relabelling
+
+    found = relabelling(pair, labels, time.time())
+    if found is None:
+        raise NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+    say(_preview_text(pair, found, form))
+    return 0
+
+
+def _preview_text(pair: Pair, found: Relabelling, form: str) -> str:
+    if form in ("json", "yaml"):
+        return document(_preview_json(pair, found), form)
+    draw = markdown if form == "md" else table
+    rows = [
+        (word, entry.ref.kind.kind, entry.ref.name, entry.version)
+        for word, entries in (("comes", found.offered), ("goes", found.withdrawn), ("changes", found.changed))
+        for entry in entries
+    ]
+    parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["the runtime's catalog stays as it is"]
+    if found.effects:
+        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.words) for effect in found.effects]))
+    else:
+        parts.append("no module is installed or uninstalled")
+    parts += [f"warning: {plain(text)}" for text in found.warnings]
+    return "\n\n".join([*parts, "Nothing was changed."])
+
+
+def _preview_json(pair: Pair, found: Relabelling) -> dict[str, Any]:
+    return {
+        "runtime": pair.name,
+        "labels": dict(found.labels),
+        "comes": [_json(entry) for entry in found.offered],
+        "goes": [_json(entry) for entry in found.withdrawn],
+        "changes": [_json(entry) for entry in found.changed],
+        "effects": [{"module": effect.module, "words": effect.words} for effect in found.effects],
+        "uninstalls": list(found.uninstalls),
+        "warnings": list(found.warnings),
+    }

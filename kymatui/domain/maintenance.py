@@ -1,0 +1,77 @@
+"""Which upgrades of a runtime need a downtime, and when its next maintenance window is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.kymas import Kyma, ModuleReport
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.refusals import WaitsForWindow, WindowsUnreadable
+from kymatui.domain.resolution import Rules, resolve, upcoming_window
+from kymatui.domain.shelves import Shelf
+from kymatui.domain.windows import Window
+
+
+class Waiting(StrEnum):
+    """How an upgrade that needs a downtime stands."""
+
+    WAITS = "waits for the window"
+    GOES = "goes now: the window is open"
+    SKIPS = "goes now: the Kyma skips maintenance windows"
+    STUCK = "waits, and no window comes"
+    REPORTED = "waits, as lifecycle-manager says"
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """One module that goes from one version to another with a downtime; `offered` is "" where it is not known."""
+
+    module: str
+    installed: str
+    offered: str
+    waiting: Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """One runtime; `window` is None where the policy is not known, or has none for it; `open` while it is on."""
+
+    ref: ObjectRef
+    window: Window | None
+    open: bool
+    skips: bool
+    upgrades: tuple[Upgrade, ...]
+
+
+def maintenance(kyma: Kyma, shelf: Shelf, rules: Rules, now: float) -> Maintenance:
+    """Of one Kyma of the control plane. `now` is in seconds of the Unix clock."""
+    window = upcoming_window(kyma, rules, now)
+    is_open = window is not None and window.is_active(now)
+    upgrades = (_upgrade(kyma, report, shelf, rules, now) for report in kyma.reports)
+    return Maintenance(
+        kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(one for one in upgrades if one is not None)
+    )
+
+
+def _upgrade(kyma: Kyma, report: ModuleReport, shelf: Shelf, rules: Rules, now: float) -> Upgrade | None:
+    request = kyma.request(report.name)
+    if kyma.meta.deleting or (request is not None and not request.managed):
+        return None
+    found = resolve(report.name, kyma, shelf, now=now, rules=rules)
+    waiting = next(_standings(kyma, report, found.refusal), None)
+    if waiting is None and found.refusal is None and found.template is not None:
+        needed = found.template.requires_downtime and report.version != found.version
+        if needed:
+            waiting = Waiting.SKIPS if kyma.skip_maintenance_windows else Waiting.GOES
+    return Upgrade(report.name, report.version, found.version, waiting) if waiting is not None else None
+
+
+def _standings(kyma: Kyma, report: ModuleReport, refusal: object) -> Iterator[Waiting]:
+    if isinstance(refusal, WaitsForWindow):
+        yield Waiting.WAITS
+    if isinstance(refusal, WindowsUnreadable):
+        yield Waiting.STUCK
+    if report.maintenance and not kyma.skip_maintenance_windows:
+        yield Waiting.REPORTED

@@ -1,0 +1,69 @@
+"""The maintenance windows of a control plane's runtimes; no runtime is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.maintenance import Maintenance, maintenance
+from kymatui.domain.resolution import Rules
+from kymatui.domain.shelves import Shelf, read_shelf
+from kymatui.errors import ForbiddenError, NotFoundError
+from kymatui.wiring.collecting import relax_collector
+from kymatui.wiring.controllers import found_rules
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.fleets import list_fixed
+from kymatui.wiring.kinds import KYMA_KINDS, Fixed
+from kymatui.wiring.pairs import find_runtime
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.wiring.options import SessionOptions
+    from kymatui.wiring.remote import RemoteOptions
+
+_KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
+
+
+def read_maintenance(
+    options: RemoteOptions, policy: str, now: float
+) -> tuple[tuple[Maintenance, ...], tuple[str, ...]]:
+    """Every runtime, or the one that is named, and what is to be known of the policy, in sentences.
+
+    `policy` is a file that wins over what is configured; `now` in seconds of the Unix clock.
+    """
+    relax_collector()
+    control = replace(options.control, maintenance_policy=policy) if policy else options.control
+    home = open_cluster(control)
+    try:
+        kymas = _kymas(home, control, options.runtime)
+        rules: dict[str, Rules] = {}
+        shelves: dict[str, Shelf] = {}
+        notes: list[str] = []
+        for namespace in sorted({kyma.meta.namespace for kyma in kymas}):
+            rules[namespace], said = found_rules(home, namespace, control)
+            notes += said
+            shelves[namespace] = read_shelf(
+                _listed(home, _TEMPLATES, namespace), _listed(home, _METAS, namespace), namespace
+            )
+        found = (maintenance(k, shelves[k.meta.namespace], rules[k.meta.namespace], now) for k in kymas)
+        return tuple(sorted(found, key=lambda one: one.ref)), tuple(dict.fromkeys(notes))
+    finally:
+        home.client.transport.close()
+
+
+def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kyma]:
+    if not runtime:
+        raws: Iterable[object] = list_fixed(home.client, _KYMAS, control.namespace)
+    else:
+        namespace, name = find_runtime(home, runtime, control.namespace)
+        raws = list_fixed(home.client, _KYMAS, namespace, fields=f"metadata.name={name}")
+    return [kyma for kyma in map(read_kyma, raws) if isinstance(kyma, Kyma)]
+
+
+def _listed(home: KubeCluster, fixed: Fixed, namespace: str) -> list[dict[str, object]]:
+    try:
+        return list_fixed(home.client, fixed, namespace)
+    except (ForbiddenError, NotFoundError):
+        return []

@@ -1,0 +1,426 @@
+"""A control plane and a runtime side by side: each difference is told for what it is."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.pairs.comparing import SideBySide, side_by_side
+from kymatui.domain.pairs.differences import Area, Line, Verdict
+from kymatui.domain.pairs.offering import Standing, plan_of
+from kymatui.domain.pairs.pair import Pair, joined
+from kymatui.domain.pairs.relabelling import relabelling
+from kymatui.domain.problems import Actor
+from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.resolution import Rules
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from tests.domain.builders import API, NOW, Json, deployment, kyma, labels, meta, old_template, report, stamp, template
+
+CONTROL = "kcp-system"
+KIND = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")
+SYNC = [{"manager": "catalog-sync", "operation": "Apply"}]
+OWNED_BY = "deprecated-operator.kyma-project.io/owned-by"
+
+
+def tracked(namespace: str) -> Json:
+    return {"apiVersion": API, "kind": "ModuleTemplate", "metadata": {"name": "keda-1.0.0", "namespace": namespace}}
+
+
+def manifest(module: str = "keda", version: str = "1.0.0", **more: Any) -> Json:
+    found: Json = {
+        "apiVersion": API,
+        "kind": "Manifest",
+        "metadata": {
+            "name": f"one-{module}",
+            "namespace": CONTROL,
+            "labels": labels(kyma_name="one", module_name=module),
+        },
+        "spec": {
+            "version": version,
+            "remote": True,
+            "resource": {"apiVersion": KIND.api_version, "kind": "Keda", "metadata": {"name": "default"}},
+        },
+        "status": {"state": "Ready", "conditions": [{"type": "ModuleCR", "status": "True"}]},
+    }
+    found["metadata"].update(more)
+    return found
+
+
+def control_template(module: str, version: str, **more: Any) -> Json:
+    found = template(module, version, namespace=CONTROL, **more)
+    del found["metadata"]["labels"]["operator.kyma-project.io/managed-by"]
+    return found
+
+
+def synced(raw: Json) -> Json:
+    """The copy that the catalog sync writes."""
+    found = copy.deepcopy(raw)
+    marks = found["metadata"].setdefault("labels", {})
+    marks["operator.kyma-project.io/managed-by"] = "kyma"
+    found["metadata"].update(namespace="kyma-system", managedFields=SYNC)
+    return found
+
+
+class World:
+    """A runtime on which both sides agree; tests spoil one thing."""
+
+    def __init__(self) -> None:
+        entry = report("keda", "1.0.0", template=tracked(CONTROL))
+        entry["manifest"] = {"apiVersion": API, "kind": "Manifest", "metadata": {"name": "one-keda"}}
+        told = {key: value for key, value in entry.items() if key != "manifest"}
+        told["template"] = tracked("kyma-system")
+        marks = labels(watched_by="kyma", managed_by="kyma") | {"kyma-project.io/runtime-id": "r1"}
+        self.control_kyma = kyma(
+            name="one", namespace=CONTROL, status=[entry], labelled={"kyma-project.io/runtime-id": "r1"}
+        )
+        self.control_kyma["status"]["lastOperation"] = {"operation": "ready", "lastUpdateTime": stamp(600)}
+        self.runtime_kyma = kyma([{"name": "keda"}], status=[told], labelled=marks)
+        self.runtime_kyma["status"]["lastOperation"] = {"operation": "ready"}
+        self.runtime_kyma["metadata"]["annotations"] = {OWNED_BY: f"{CONTROL}/one"}
+        self.metas = [meta("keda", {"regular": "1.0.0"}, namespace=CONTROL)]
+        self.templates = [control_template("keda", "1.0.0")]
+        self.copies = [synced(raw) for raw in (*self.metas, *self.templates)]
+        self.manifests = [manifest()]
+        self.resources: dict[GroupVersionKind, tuple[Object, ...]] = {
+            KIND: (
+                {
+                    "apiVersion": KIND.api_version,
+                    "kind": "Keda",
+                    "metadata": {"name": "default", "namespace": "kyma-system"},
+                    "status": {"state": "Ready"},
+                },
+            )
+        }
+        self.rules: Rules | None = None
+        self.feeds: dict[str, Feed] = {}
+        self.unreachable = ""
+
+    def pair(self) -> Pair:
+        control = Snapshot(
+            "kcp",
+            kymas=(self.control_kyma,),
+            templates=tuple(self.templates),
+            release_metas=tuple(self.metas),
+            manifests=tuple(self.manifests),
+            rules=self.rules,
+        )
+        runtime = Snapshot(
+            "skr",
+            kymas=(self.runtime_kyma,) if self.runtime_kyma else (),
+            templates=tuple(raw for raw in self.copies if raw["kind"] == "ModuleTemplate"),
+            release_metas=tuple(raw for raw in self.copies if raw["kind"] == "ModuleReleaseMeta"),
+            module_resources=self.resources,
+            workloads=(deployment("keda", "1.0.0"),),
+            feeds=self.feeds,
+        )
+        return Pair("one", control, None if self.unreachable else runtime, self.unreachable)
+
+    def compared(self) -> SideBySide:
+        return side_by_side(self.pair(), NOW)
+
+    def line(self, subject: str, field: str) -> Line:
+        found = [line for line in self.compared().lines if (line.subject, line.field) == (subject, field)]
+        assert len(found) == 1, found
+        return found[0]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_where_both_agree_nothing_is_wrong(world: World) -> None:
+    found = world.compared()
+    assert [line for line in found.lines if line.verdict in (Verdict.WRONG, Verdict.UNDER_WAY)] == []
+    intended = {(line.subject, line.field) for line in found.lines if line.verdict is Verdict.INTENDED}
+    assert {("keda", "spec.modules"), ("keda", "manifest"), ("keda", "template")} <= intended
+
+
+def change(path: str, value: object) -> Callable[[World], None]:
+    """Sets one field below one of the world's objects; a path like `runtime_kyma.status.state`."""
+    name, *keys = path.split(".")
+
+    def act(world: World) -> None:
+        at: Any = getattr(world, name)
+        for key in keys[:-1]:
+            at = at[int(key)] if isinstance(at, list) else at.setdefault(key, {})
+        if isinstance(at, list):
+            at[int(keys[-1])] = value
+        else:
+            at[keys[-1]] = value
+
+    return act
+
+
+BETA = "operator.kyma-project.io/beta"
+CASES = [
+    # what is changed, whose line, the verdict, who acts
+    ("spec.channel", change("runtime_kyma.spec.channel", "fast"), "spec", "channel", Verdict.INTENDED, Actor.NOBODY),
+    (
+        "windows",
+        change("runtime_kyma.spec.skipMaintenanceWindows", True),
+        "spec",
+        "skipMaintenanceWindows",
+        Verdict.INTENDED,
+        Actor.NOBODY,
+    ),
+    ("state", change("runtime_kyma.status.state", "Warning"), "status", "state", Verdict.WRONG, Actor.KLM),
+    ("version", change("runtime_kyma.status.modules.0.version", "0.9.0"), "keda", "version", None, Actor.KLM),
+    (
+        "manifest told",
+        change("runtime_kyma.status.modules.0.manifest", {"kind": "Manifest", "metadata": {"name": "x"}}),
+        "keda",
+        "manifest",
+        Verdict.WRONG,
+        Actor.KLM,
+    ),
+    (
+        "runtime id",
+        change("runtime_kyma.metadata.labels.kyma-project", "x"),
+        "kyma-project",
+        "labels",
+        Verdict.INTENDED,
+        Actor.NOBODY,
+    ),
+    (
+        "owner",
+        change("runtime_kyma.metadata.annotations", {OWNED_BY: "kcp-system/two"}),
+        OWNED_BY,
+        "annotations",
+        Verdict.WRONG,
+        Actor.KLM,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "subject", "field", "verdict", "actor"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_the_kymas(
+    world: World, spoil: Callable[[World], None], subject: str, field: str, verdict: Verdict | None, actor: Actor
+) -> None:
+    spoil(world)
+    lines = [one for one in world.compared().lines if (one.subject, one.field) == (subject, field) and one.differs]
+    assert [(line.verdict, line.actor) for line in lines] == [(verdict or Verdict.WRONG, actor)]
+    assert lines[0].why
+
+
+def test_a_mirrored_label_is_missed(world: World) -> None:
+    del world.runtime_kyma["metadata"]["labels"]["kyma-project.io/runtime-id"]
+    line = world.line("kyma-project.io/runtime-id", "labels")
+    assert (line.verdict, line.control, line.runtime) == (Verdict.WRONG, "r1", "")
+
+
+def test_only_the_control_planes_beta_label_counts(world: World) -> None:
+    world.control_kyma["metadata"]["labels"][BETA] = "true"
+    line = world.line(BETA, "labels")
+    assert (line.verdict, "only the control plane's counts" in line.why) == (Verdict.INTENDED, True)
+
+
+def test_a_status_that_just_changed_is_on_its_way(world: World) -> None:
+    world.control_kyma["status"].update(state="Warning", lastOperation={"lastUpdateTime": stamp(5)})
+    assert world.line("status", "state").verdict is Verdict.UNDER_WAY
+
+
+def test_nothing_is_mirrored_to_a_kyma_that_is_being_deleted(world: World) -> None:
+    world.control_kyma["status"]["state"] = "Warning"
+    world.runtime_kyma["metadata"]["deletionTimestamp"] = stamp(60)
+    assert world.line("status", "state").verdict is Verdict.INTENDED
+    assert world.line("Kyma kcp-system/one", "presence").verdict is Verdict.WRONG
+
+
+def test_a_skipped_kyma_waits_for_a_person(world: World) -> None:
+    world.control_kyma["status"]["state"] = "Warning"
+    world.control_kyma["metadata"]["labels"].update(labels(skip_reconciliation="true"))
+    assert world.line("status", "state").actor is Actor.YOU
+
+
+@pytest.mark.parametrize(("deleting", "verdict"), [(False, Verdict.WRONG), (True, Verdict.INTENDED)])
+def test_a_runtime_without_a_kyma(world: World, deleting: bool, verdict: Verdict) -> None:
+    world.runtime_kyma = {}
+    if deleting:
+        world.control_kyma["metadata"]["deletionTimestamp"] = stamp(60)
+    assert world.line("Kyma kcp-system/one", "presence").verdict is verdict
+
+
+def test_a_runtime_that_was_not_reached_is_no_verdict_on_it(world: World) -> None:
+    world.unreachable = "it did not answer"
+    (line,) = world.compared().lines
+    assert (line.verdict, line.why, world.compared().is_as_intended) == (Verdict.UNKNOWN, "it did not answer", False)
+
+
+# the catalog
+
+
+def test_a_copy_that_is_missing_comes_with_the_next_sync(world: World) -> None:
+    world.copies = world.copies[:1]
+    line = world.line("keda-1.0.0", "presence")
+    assert (line.area, line.verdict, line.actor) == (Area.TEMPLATE, Verdict.WRONG, Actor.KLM)
+
+
+def test_a_copy_that_somebody_edited_says_who_wrote_to_it(world: World) -> None:
+    world.copies[1]["spec"]["requiresDowntime"] = True
+    world.copies[1]["spec"]["moduleName"] = "other"
+    world.copies[1]["metadata"]["managedFields"] = [*SYNC, {"manager": "kubectl-edit"}]
+    added, changed = (world.line("keda-1.0.0", f"spec.{name}") for name in ("requiresDowntime", "moduleName"))
+    assert (added.actor, changed.actor) == (Actor.YOU, Actor.KLM), "the sync takes away nothing that it did not write"
+    assert "kubectl-edit wrote to the copy" in changed.why
+
+
+def test_a_label_that_the_runtime_added_may_stay(world: World) -> None:
+    world.copies[1]["metadata"]["labels"]["mine"] = "1"
+    assert world.line("keda-1.0.0", "metadata.labels[mine]").verdict is Verdict.INTENDED
+
+
+def test_a_release_meta_comes_with_the_channels_that_are_for_the_kyma(world: World) -> None:
+    world.metas = [meta("keda", {"regular": "1.0.0", "fast": "2.0.0"}, namespace=CONTROL)]
+    world.templates.append(control_template("keda", "2.0.0", labelled=labels(beta="true")))
+    assert world.line("keda", "channels").verdict is Verdict.INTENDED
+    world.control_kyma["metadata"]["labels"][BETA] = "true"
+    lines = [line for line in world.compared().lines if line.area is Area.RELEASE and line.verdict is Verdict.WRONG]
+    assert lines, "now fast should be there, too"
+
+
+@pytest.mark.parametrize(
+    ("objects", "why"),
+    [
+        ([control_template("x-y-z", "1.0.0", labelled=labels(internal="true"))], "internal"),
+        ([control_template("warden", "1.0.0", mandatory=True)], "mandatory"),
+        ([control_template("keda", "0.5.0")], "no channel that goes to the runtime has this version"),
+        ([control_template("keda", "0.5.0", labelled=labels(sync="FALSE"))], "sync"),
+    ],
+)
+def test_13_what_is_not_for_the_runtime_is_not_missed(world: World, objects: list[Json], why: str) -> None:
+    world.templates += objects
+    line = world.line(objects[0]["metadata"]["name"], "presence")
+    assert (line.verdict, why in line.why) == (Verdict.INTENDED, True)
+
+
+@pytest.mark.parametrize(
+    ("managed", "verdict", "standing"),
+    [(SYNC, Verdict.WRONG, Standing.LEFT_OVER), ([], Verdict.INTENDED, Standing.OWN)],
+)
+def test_14_what_only_the_runtime_has(world: World, managed: list[Json], verdict: Verdict, standing: Standing) -> None:
+    extra = synced(control_template("mine", "1.0.0"))
+    extra["metadata"]["managedFields"] = managed
+    world.copies.append(extra)
+    assert world.line("mine-1.0.0", "presence").verdict is verdict
+    plan = plan_of(world.pair())
+    assert plan is not None
+    assert plan.count(standing) == 1
+
+
+def test_old_templates_are_no_affair_of_todays_sync(world: World) -> None:
+    world.templates.append(old_template("old-fast", "old", "fast", "1.0.0", namespace=CONTROL))
+    assert world.line("old-fast", "presence").verdict is Verdict.INTENDED
+
+
+SELECTOR = {"matchLabels": {"team": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("selector", "restricted", "team", "wanted"),
+    [
+        (SELECTOR, True, "a", True),
+        (SELECTOR, True, "b", False),
+        (SELECTOR, False, "a", False),
+        (None, True, "a", False),
+        (None, False, "b", True),
+        ({"matchExpressions": [{"key": "team", "operator": "Like"}]}, True, "a", False),
+    ],
+)
+def test_16_restricted_modules(world: World, selector: Json | None, restricted: bool, team: str, wanted: bool) -> None:
+    more: Json = {"kymaSelector": selector} if selector else {}
+    world.metas = [meta("keda", {"regular": "1.0.0"}, namespace=CONTROL, **more)]
+    world.rules = Rules(restricted=frozenset({"keda"} if restricted else ()))
+    world.control_kyma["metadata"]["labels"]["team"] = team
+    plan = plan_of(world.pair())
+    assert plan is not None
+    assert [entry.wanted for entry in plan.metas] == [wanted]
+    assert plan.metas[0].why
+
+
+def test_what_may_not_be_read_is_not_taken_for_missing(world: World) -> None:
+    world.copies = []
+    world.feeds["moduletemplates.operator.kyma-project.io"] = Feed(FeedState.FORBIDDEN)
+    assert world.line("keda-1.0.0", "presence").verdict is Verdict.UNKNOWN
+
+
+# modules
+
+
+def test_a_resource_that_somebody_deleted_stays_away(world: World) -> None:
+    world.resources = {KIND: ()}
+    name = "Keda kyma-system/default"
+    line = world.line("keda", name)
+    assert (line.verdict, line.actor) == (Verdict.WRONG, Actor.YOU)
+    world.manifests[0]["spec"]["customResourcePolicy"] = "Ignore"
+    assert world.line("keda", name).verdict is Verdict.INTENDED
+    world.resources = {}
+    assert world.line("keda", name).verdict is Verdict.UNKNOWN
+
+
+def test_a_module_that_is_asked_for_has_a_manifest(world: World) -> None:
+    world.manifests = []
+    assert (world.line("keda", "Manifest").verdict, world.line("keda", "Manifest").actor) == (Verdict.WRONG, Actor.KLM)
+    world.runtime_kyma["spec"]["modules"][0]["channel"] = "experimental"
+    world.control_kyma["status"]["modules"] = []
+    line = world.line("keda", "Manifest")
+    assert "no versions found for channel experimental" in line.why
+
+
+def test_a_manifest_that_nobody_asks_for_is_on_its_way_out(world: World) -> None:
+    world.runtime_kyma["spec"]["modules"] = []
+    assert world.line("keda", "Manifest").verdict is Verdict.WRONG
+    world.manifests[0]["metadata"]["deletionTimestamp"] = stamp(5)
+    assert world.line("keda", "Manifest").verdict is Verdict.UNDER_WAY
+
+
+def test_mandatory_modules_are_shown_though_the_runtime_is_not_told(world: World) -> None:
+    world.metas.append(meta("warden", mandatory={"version": "1.0.0"}, namespace=CONTROL))
+    world.templates.append(control_template("warden", "1.0.0"))
+    found = manifest("warden")
+    found["metadata"]["labels"].update(labels(mandatory_module="true"))
+    world.manifests.append(found)
+    row = catalog(joined(world.pair()), NOW).row("warden")
+    assert row is not None
+    assert (row.mandatory, row.reports.manifest, row.manifest is not None) == (True, "Ready", True)
+    assert world.line("warden", "Manifest").verdict is Verdict.INTENDED
+
+
+# labels, before they are set
+
+
+def test_12_a_label_that_goes_takes_modules_with_it(world: World) -> None:
+    world.templates[0]["metadata"]["labels"] = labels(beta="True")
+    world.control_kyma["metadata"]["labels"][BETA] = "true"
+    world.copies = [synced(raw) for raw in (*world.metas, *world.templates)]
+    found = relabelling(world.pair(), {BETA: None}, NOW)
+    assert found is not None
+    assert found.uninstalls == ("keda",)
+    assert {entry.ref.name for entry in found.withdrawn} == {"keda", "keda-1.0.0"}
+    assert not found.offered
+
+
+def test_12_a_label_that_comes_brings_them(world: World) -> None:
+    world.templates[0]["metadata"]["labels"] = labels(beta="true")
+    world.control_kyma["status"]["modules"] = []
+    world.manifests, world.copies, world.resources = [], [], {KIND: ()}
+    found = relabelling(world.pair(), {BETA: "true"}, NOW)
+    assert found is not None
+    assert {entry.ref.name for entry in found.offered} == {"keda", "keda-1.0.0"}
+    assert [(effect.module, effect.words) for effect in found.effects] == [("keda", "is installed in 1.0.0")]
+
+
+def test_a_module_that_nobody_asked_for_is_not_uninstalled(world: World) -> None:
+    world.templates.append(control_template("other", "1.0.0", labelled=labels(beta="true")))
+    world.metas.append(meta("other", {"regular": "1.0.0"}, namespace=CONTROL))
+    world.control_kyma["metadata"]["labels"][BETA] = "true"
+    found = relabelling(world.pair(), {BETA: "false"}, NOW)
+    assert found is not None
+    assert found.uninstalls == ()
+    assert {entry.ref.name for entry in found.withdrawn} == {"other", "other-1.0.0"}
