@@ -11,10 +11,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.asking import confirm
+from kymatui.cli.asking import confirm, untouched
+from kymatui.cli.direct.options import cancellable
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
-from kymatui.errors import ForbiddenError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+from kymatui.errors import ForbiddenError, KymatuiError, ReadOnlyError, RefusedError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.toggling import Proposal, Toggle
@@ -63,11 +64,15 @@ class ToggleCommand:
         session = connected(*wanted(args))
         changed = threading.Event()
         try:
-            session.start(changed.set)
-            if not session.wait_complete(30.0):
-                raise PartlyDoneError("the cluster was not listed within 30 s, and nothing was done")
-            session.require_kyma()
-            return _Run(args, self._toggle(args), session, changed).go()
+            with untouched():  # until the edit is sent, see `_Run.go`
+                session.start(changed.set)
+                if not session.wait_complete(30.0):
+                    raise UnreachableError(
+                        f"{session.name} was not listed within 30 s; nothing was changed",
+                        hint="`kymatui catalog` shows which kinds are slow",
+                    )
+                session.require_kyma()
+                return _Run(args, self._toggle(args), session, changed).go()
         finally:
             session.close()
 
@@ -108,10 +113,11 @@ class _Run:
             return self._answer(proposal, "planned", "nothing was done")
         self._check_rights(proposal)
         self._confirm(proposal)
-        generation = self._toggling.carry_out(proposal)
-        if not self._args.wait:
-            return self._answer(proposal, "accepted", "the Kyma is edited")
-        return self._wait(proposal, generation)
+        with cancellable() as cancel:
+            generation = self._toggling.carry_out(proposal)  # cut off in the middle nobody would know what came of it
+            if not self._args.wait:
+                return self._answer(proposal, "accepted", "the Kyma is edited")
+            return self._wait(proposal, generation, cancel)
 
     def _refused(self, proposal: Proposal) -> int:
         if self._args.output == "table":
@@ -132,20 +138,47 @@ class _Run:
 
     def _confirm(self, proposal: Proposal) -> None:
         say(_plan(proposal, "table"), sys.stderr)
+        self._tell_of_handing_over()
         confirm("Go on?", yes=self._args.yes)
 
-    def _wait(self, proposal: Proposal, generation: int) -> int:
+    def _tell_of_handing_over(self) -> None:
+        from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.handing import to_be_handed_over
+
+        if self._toggle.verb in ("enable", "manage"):
+            known = to_be_handed_over(cluster_of(self._session.client), self._toggle.module)
+            if known is not None:
+                words = f"{len(known.items)} objects that kymatui installed change their owner, and none is deleted"
+                say(f"{self._toggle.module} {known.version}: {words}", sys.stderr)
+
+    def _wait(self, proposal: Proposal, generation: int, cancel: threading.Event) -> int:
         def tell(stage: Any) -> None:
             waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
             say(f"  {plain(stage.words)}{waits}", sys.stderr)
 
         try:
-            last = self._toggling.follow(proposal, generation, self._changed, self._args.timeout, tell)
+            last = self._toggling.follow(proposal, generation, self._changed, self._args.timeout, tell, cancel)
         except KymatuiError as error:
             if self._args.output != "table":
                 self._answer(proposal, "unfinished", str(error))
             raise
+        self._hand_over()
         return self._answer(proposal, "done", last.words)
+
+    def _hand_over(self) -> None:
+        """What kymatui had installed belongs to lifecycle-manager once that has applied it."""
+        from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.handing import hand_over, to_be_handed_over
+
+        if self._toggle.verb not in ("enable", "manage"):
+            return
+        cluster = cluster_of(self._session.client)
+        known = to_be_handed_over(cluster, self._toggle.module)
+        if known is None:
+            return
+        ended = hand_over(cluster, known)
+        left = f"; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}" if ended.left else ""
+        say(f"  {len(ended.taken)} objects were kymatui's, and are lifecycle-manager's now{left}", sys.stderr)
 
     def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
         form = self._args.output

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.adopting import take_over
 from kymatui.engine.awaiting import vanishes, wait_gone, wait_ready
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
@@ -253,6 +254,8 @@ class _Application:
                 self._create(body)
             else:
                 self._apply(step, body)
+                if self.plan.intent.adopt:
+                    take_over(self.run.cluster, step.ref)
         self._written.append(step.ref)
         self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), len(self.plan.writes)))
 

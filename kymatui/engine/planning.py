@@ -268,13 +268,16 @@ class Planner:
             return Sight(Action.SAME, None, reason="it has run, and was gone afterwards")
         seen = self._seen.get(identity(entry.ref))
         new = self._previous is None
-        return look(self._cluster, entry.body, self._mine, seen=seen, new=new, manager=self._manager)
+        adopt = self._intent.adopt
+        return look(self._cluster, entry.body, self._mine, seen=seen, new=new, adopt=adopt, manager=self._manager)
 
     def _has_run(self) -> bool:
         """Whether this very bundle was installed to its end."""
         return self._previous is not None and not self._is_unfinished(self._previous)
 
     def _adopted(self, ref: ObjectRef, sight: Sight) -> bool:
+        if self._intent.adopt:
+            return False
         known = self._previous.item(ref) if self._previous is not None else None
         if known is not None:
             return known.adopted

@@ -100,6 +100,7 @@ class Intent:
     rollback_to         the bundle is this earlier revision of a chart's release; 0 where it is none
     module              the module's name in a Kyma: refused where one asks for it
     create_namespace    the bundle's namespace is created where it is missing
+    adopt               what is there becomes part of the installation, also what a lifecycle-manager has let go of
     """
 
     bundle: Bundle
@@ -112,6 +113,7 @@ class Intent:
     create_namespace: bool = True
     module: str = ""
     rollback_to: int = 0
+    adopt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kymatui.domain.objects import read_ref
+from kymatui.engine.adopting import is_left_behind
 from kymatui.engine.diffing import FieldChange, compare, stamp
 from kymatui.engine.guessing import guess
 from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
@@ -59,9 +60,11 @@ def look(
     *,
     seen: Object | None = None,
     new: bool = False,
+    adopt: bool = False,
     manager: str = FIELD_MANAGER,
 ) -> Sight:
-    """What applying `body` would do; `mine` are the marks that do not stand in the way.
+    """What applying `body` would do; `mine` are the marks that do not stand in the way, nor with `adopt` those of a
+    lifecycle-manager that has let go of the module.
 
     `seen` is the object where it was read already. A server that need not be asked is not: see `settling`. With `new`,
     where nobody has installed the object yet, the dry run comes first: of most it says that they are not there.
@@ -77,12 +80,21 @@ def look(
             return Sight(Action.BLOCKED, live, reason=_being_deleted(live))
         other = holder(live)
         if other is not None and other != mine:
-            return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
+            if not (adopt and is_left_behind(other)):
+                return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
+            return _taken_over(cluster, body, live, mine, manager)
         if is_settled(live, body, manager):
             return Sight(Action.SAME, live, live)
     if cluster.read_only:
         return _guessed(live, body, GUESSED)
     return dry_run(cluster, body, live, mine, manager=manager)
+
+
+def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Holder, manager: str) -> Sight:
+    """Even where nothing else changes, its owner does."""
+    sight = _guessed(live, body, GUESSED) if cluster.read_only else dry_run(cluster, body, live, mine, manager=manager)
+    action = Action.CHANGE if sight.action is Action.SAME else sight.action
+    return replace(sight, action=action, reason=sight.reason or "it was lifecycle-manager's, and is kymatui's then")
 
 
 def dry_run(

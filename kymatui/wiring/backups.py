@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
-from kymatui.errors import ConfigurationError, ConflictError
+from kymatui.errors import (
+    CancelledError,
+    ConfigurationError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
 
 Object = dict[str, Any]
+_LOOK = 0.5  # seconds between two looks for a kind that is not served yet
 
 
 def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, heading: Sequence[str]) -> tuple[int, int]:
@@ -57,19 +67,72 @@ def read_backup(path: Path) -> list[Object]:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def restore(objects: Sequence[Object], cluster: Cluster) -> tuple[list[ObjectRef], list[ObjectRef]]:
-    """Creates what is missing, in the order of installation; what was created, and what was there."""
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came of a restoration; `failed` has the reasons."""
+
+    made: tuple[ObjectRef, ...] = ()
+    there: tuple[ObjectRef, ...] = ()
+    failed: tuple[tuple[ObjectRef, str], ...] = ()
+
+
+def present(objects: Sequence[Object], cluster: Cluster) -> tuple[ObjectRef, ...]:
+    """Those that are there already; nothing is written."""
+    from kymatui.engine.concurrency import each
+
+    refs = [read_ref(body) for body in objects]
+    live = each(refs, cluster.get, threading.Event())
+    return tuple(ref for ref, body in zip(refs, live, strict=True) if body is not None)
+
+
+def restore(
+    objects: Sequence[Object],
+    cluster: Cluster,
+    *,
+    tell: Callable[[str], None] = lambda words: None,
+    cancel: threading.Event | None = None,
+    timeout: float = 0.0,
+) -> Restored:
+    """Creates what is missing, in the order of installation, and leaves what is there as it is.
+
+    What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet is waited for, all in
+    all `timeout` seconds. Raises CancelledError, which says how far it came; a second run goes on there.
+    """
     from kymatui.engine.ordering import waves
 
-    made, there = [], []
+    stop, deadline = cancel or threading.Event(), time.monotonic() + timeout
+    made: list[ObjectRef] = []
+    there: list[ObjectRef] = []
+    failed: list[tuple[ObjectRef, str]] = []
     for wave in waves(list(objects)):
         for body in wave:
+            if stop.is_set():
+                raise CancelledError(
+                    f"stopped: {len(made)} of {len(objects)} objects were created, and stay",
+                    hint="restore again to go on",
+                )
             ref = read_ref(body)
             try:
-                cluster.create(body)
-            except ConflictError:
-                there.append(ref)
+                is_new = _create(body, cluster, stop, deadline)
+            except (NotFoundError, InvalidError, ForbiddenError) as error:
+                failed.append((ref, str(error)))
             else:
-                made.append(ref)
+                (made if is_new else there).append(ref)
+                tell(f"{ref} {'created' if is_new else 'is there already'}")
         cluster.forget_kinds()
-    return made, there
+    return Restored(tuple(made), tuple(there), tuple(failed))
+
+
+def _create(body: Object, cluster: Cluster, stop: threading.Event, deadline: float) -> bool:
+    """Whether it was created; False where it is there."""
+    while True:
+        try:
+            cluster.create(body)
+        except ConflictError:
+            return False
+        except NotFoundError:
+            if time.monotonic() >= deadline or stop.wait(_LOOK):
+                raise
+            cluster.forget_kinds()
+        else:
+            return True

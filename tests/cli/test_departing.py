@@ -13,6 +13,7 @@ import yaml
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
 from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
@@ -99,6 +100,31 @@ def test_42_unmanaging_instead_leaves_everything_where_it_is(run: Any, cluster: 
     status, _, err = run("delete", "btp-operator", "--yes")
     assert status == 2
     assert "kymatui adopt btp-operator" in err
+
+
+def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_nothing_deleted(
+    run: Any, cluster: KubeCluster
+) -> None:
+    assert run("adopt", "istio", "--yes")[0] == 2, "it is managed"
+    ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
+    before = cluster.get(ref)
+    status, _, err = run("adopt", "btp-operator", "--yes")
+    assert status == 0, err
+    now = cluster.get(ref)
+    assert before is not None
+    assert now is not None
+    assert now["metadata"]["uid"] == before["metadata"]["uid"]
+    assert {"kymatui"} <= field_managers(now)
+    assert not {LIFECYCLE_APPLIER} & field_managers(now)
+    assert run("adopt", "btp-operator", "--yes")[1] == "btp-operator: everything is as it should be (10 same)\n"
+    status, _, err = run("manage", "btp-operator", "--yes")
+    assert status == 0, err
+    assert "objects that kymatui installed change their owner, and none is deleted" in err
+    again = cluster.get(ref)
+    assert again is not None
+    assert again["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "kymatui" not in field_managers(again)
+    assert run("check", "btp-operator")[0] == 2, "kymatui has no record of it any more"
 
 
 def test_51_a_resource_of_the_module_that_is_not_its_default_one_holds_the_deletion(

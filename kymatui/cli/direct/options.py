@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.asking import untouched
 from kymatui.cli.printing import say
 from kymatui.domain.texts import plain
-from kymatui.errors import ConfigurationError, ReadOnlyError, RefusedError, UsageError
+from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles import Bundle
@@ -129,9 +130,10 @@ def opened(args: argparse.Namespace) -> Iterator[Place]:
     options, settings = wanted(args)
     session = connected(options, settings)
     try:
-        session.start(lambda: None)
-        session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
-        yield Place(args, session, cluster_of(session.client), options.namespace)
+        with untouched():  # whoever writes does it within `cancellable`, which tells more
+            session.start(lambda: None)
+            session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
+            yield Place(args, session, cluster_of(session.client), options.namespace)
     finally:
         session.close()
 
@@ -150,6 +152,7 @@ def intent_of(place: Place, name: str) -> Intent:
         prune_namespaces=args.prune_namespaces,
         policy=Policy(args.policy),
         associated=associated,
+        adopt=getattr(args, "adopt", False),
     )
 
 
@@ -199,6 +202,10 @@ def cancellable() -> Iterator[threading.Event]:
     before = signal.signal(signal.SIGINT, stop) if main else None
     try:
         yield cancel
+    except KeyboardInterrupt:
+        raise CancelledError(
+            "stopped at once: the last request may still take effect", hint="run the same again to go on"
+        ) from None
     finally:
         if main:
             signal.signal(signal.SIGINT, before)

@@ -1,0 +1,87 @@
+"""Taking over what somebody else installed, and handing over what kymatui installed: nothing is deleted on the way.
+
+Whose an object is stands in its labels, in its annotations and in `metadata.managedFields`: all three change together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kymatui.domain.objects import LABEL_MANAGED_BY, OPERATOR
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.holders import LIFECYCLE_APPLIER, Holder, HolderKind, field_managers
+from kymatui.engine.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.errors import ConflictError, InvalidError
+
+_ATTEMPTS: Final = 5
+_LABELS: Final = (LABEL_MANAGED_BY,)
+_ANNOTATIONS: Final = (
+    f"{OPERATOR}/owned-by",
+    f"deprecated-{OPERATOR}/owned-by",
+    f"{OPERATOR}/managed-by-reconciler-disclaimer",
+)
+
+
+def is_left_behind(other: Holder) -> bool:
+    """Whether marks are lifecycle-manager's: what it has let go of still carries some."""
+    return other.kind is HolderKind.LIFECYCLE_MANAGER
+
+
+def take_over(cluster: Cluster, ref: ObjectRef) -> bool:
+    """Takes lifecycle-manager's marks from an object that is kymatui's now; whether there were any."""
+    return _without(cluster, ref, _LABELS, _ANNOTATIONS, frozenset({LIFECYCLE_APPLIER}))
+
+
+def hand_over(cluster: Cluster, ref: ObjectRef, mine: Holder) -> bool:
+    """Takes kymatui's marks from an object that lifecycle-manager applies; False where it does not, or it is gone."""
+    from kymatui.engine.holders import LABEL_PART_OF
+
+    live = cluster.get(ref)
+    if live is None or LIFECYCLE_APPLIER not in field_managers(live):
+        return False
+    labels = (LABEL_PART_OF,) if mine.kind is HolderKind.APPLYSET else ()
+    _without(cluster, ref, labels, (), frozenset({FIELD_MANAGER, OPERATOR_FIELD_MANAGER}))
+    return True
+
+
+def _without(
+    cluster: Cluster, ref: ObjectRef, labels: tuple[str, ...], annotations: tuple[str, ...], managers: frozenset[str]
+) -> bool:
+    """Tried again while others write the object, and never on anything but what was read."""
+    for attempt in range(_ATTEMPTS):
+        live = cluster.get(ref)
+        patch = _patch(live, labels, annotations, managers) if live is not None else []
+        if not patch:
+            return False
+        try:
+            cluster.patch(ref, patch, PatchKind.JSON)
+        except (ConflictError, InvalidError):
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return True
+    return False
+
+
+def _patch(
+    live: Object, labels: tuple[str, ...], annotations: tuple[str, ...], managers: frozenset[str]
+) -> list[Mapping[str, Any]]:
+    metadata = live["metadata"]
+    operations: list[Mapping[str, Any]] = [
+        {"op": "remove", "path": f"/metadata/{where}/{_escaped(name)}"}
+        for where, names in (("labels", labels), ("annotations", annotations))
+        for name in names
+        if name in (metadata.get(where) or {})
+    ]
+    fields = metadata.get("managedFields") or []
+    kept = [entry for entry in fields if entry.get("manager") not in managers]
+    if len(kept) != len(fields):
+        operations.append({"op": "replace", "path": "/metadata/managedFields", "value": kept})
+    if not operations:
+        return []
+    return [{"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]}, *operations]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
