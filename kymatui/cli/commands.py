@@ -55,6 +55,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("plan", "plan an installation, and keep the plan", "kymatui.cli.direct.installing:PLAN"),
     Command("apply", "carry out a plan that was kept", "kymatui.cli.direct.installing:APPLY"),
     Command("check", "compare what is installed with its source", "kymatui.cli.direct.installing:CHECK"),
+    Command("adopt", "take over what somebody else installed", "kymatui.cli.direct.adopting:ADOPT"),
     Command("delete", "take a module away, guided", "kymatui.cli.direct.deleting:DELETE"),
     Command("finalizers", "tell what holds a deletion up; let go of one", "kymatui.cli.direct.finalizers:FINALIZERS"),
     Command("restore", "create again what a deletion kept", "kymatui.cli.direct.deleting:RESTORE"),
