@@ -9,18 +9,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.connecting import connected, wanted
+from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
     from kymatui.wiring import CatalogSession, SessionOptions
+    from kymatui.wiring.remote import RemoteSession
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--check", action="store_true", help="print the catalog as a table and leave")
+    parser.add_argument("--check", action="store_true", help="print the catalog, or the fleet, as a table and leave")
+    parser.add_argument("--remote", action="store_true", help="two clusters: a control plane with a small fleet")
+    parser.add_argument("--fleet", type=int, metavar="N", help="two clusters: a control plane with N Kymas")
+    parser.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help="only ASCII signs and borders")
     parser.add_argument("--audit", action="store_true", default=argparse.SUPPRESS, help="the screen that cannot write")
 
 
 def run(args: argparse.Namespace) -> int:
+    from kymatui.wiring.sandbox import MOST_KYMAS
+
+    if args.fleet is not None and not 1 <= args.fleet <= MOST_KYMAS:
+        raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"1 to {MOST_KYMAS} Kymas")
     return _check(args) if args.check else _show(args)
+
+
+def _is_fleet(args: argparse.Namespace) -> bool:
+    return args.remote or args.fleet is not None
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -32,16 +45,24 @@ def _show(args: argparse.Namespace) -> int:
     from tempfile import TemporaryDirectory
 
     from kymatui.cli.screen import show
+    from kymatui.wiring.remote import RemoteOptions, open_remote
     from kymatui.wiring.sandbox import start_sandbox
 
     options, settings = wanted(args)
+    fleet = _is_fleet(args)
 
-    def connect() -> CatalogSession:
-        sandbox = running.enter_context(start_sandbox(kubeconfig=Path(folder, "kubeconfig")))
-        return connected(_on(options, sandbox.kubeconfig), settings)
+    def connect() -> CatalogSession | RemoteSession:
+        path = Path(folder, "kubeconfig")
+        sandbox = running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
+        chosen = _on(options, sandbox.kubeconfig)
+        return open_remote(RemoteOptions(chosen)) if fleet else connected(chosen, settings)
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
-        return show(args, settings, connect, replace(options, context="demo"))
+        return show(args, settings, connect, replace(options, context="demo"), fleet=fleet)
+
+
+def _clusters(args: argparse.Namespace) -> tuple[str, ...]:
+    return ("kcp", "skr") if _is_fleet(args) else ()
 
 
 def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:
@@ -54,12 +75,17 @@ def _check(args: argparse.Namespace) -> int:
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """
-    from kymatui.cli.looking import require_screen
+    from kymatui.cli.looking import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
+    from kymatui.wiring.remote import RemoteOptions, open_remote
     from kymatui.wiring.sandbox import start_sandbox
 
     options, settings = wanted(args)
-    with start_sandbox(settled=True) as sandbox:
+    mode = ["--read-only"] if options.read_only else []
+    with start_sandbox(settled=True, clusters=_clusters(args), fleet=args.fleet) as sandbox:
+        if _is_fleet(args):
+            patience = PATIENCE_SECONDS + (args.fleet or 0) / 100
+            require_fleet(lambda: open_remote(RemoteOptions(_on(options, sandbox.kubeconfig))), patience)
+            return main(["fleet", "--kubeconfig", str(sandbox.kubeconfig), *mode])
         require_screen(lambda: connected(_on(options, sandbox.kubeconfig), settings))
-        mode = ["--read-only"] if options.read_only else []
         return main(["catalog", "--kubeconfig", str(sandbox.kubeconfig), "--timeout", "60", *mode])

@@ -6,16 +6,18 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.connecting import connected, wanted
+from kymatui.cli.connecting import add_remote_options, connected, is_remote, remote_wanted, wanted
 from kymatui.cli.curtain import curtain
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import THEME_NAMES
 
 if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
     from kymatui.wiring import CatalogSession, SessionOptions
+    from kymatui.wiring.remote import RemoteSession
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +28,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--audit", action="store_true", help="all screens and plans, and no way to write; counts prove it"
     )
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument(
+        "--remote",
+        metavar="RUNTIME",
+        nargs="?",
+        const="",
+        default=None,
+        help="the fleet of a control plane; with a name, a shoot or an id straight to that runtime",
+    )
+    add_remote_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if getattr(args, "remote", None) is not None or is_remote(args):
+        return _show_fleet(args)
     options, settings = wanted(args)
     return show(args, settings, lambda: connected(options, settings), options)
 
 
+def _show_fleet(args: argparse.Namespace) -> int:
+    from kymatui.wiring.remote import open_remote
+
+    options, settings = remote_wanted(args)
+    return show(args, settings, lambda: open_remote(options), options.control, fleet=True)
+
+
 def show(
-    args: argparse.Namespace, settings: Settings, connect: Callable[[], CatalogSession], options: SessionOptions
+    args: argparse.Namespace,
+    settings: Settings,
+    connect: Callable[[], CatalogSession | RemoteSession],
+    options: SessionOptions,
+    *,
+    fleet: bool = False,
 ) -> int:
     """Runs the screen until it is left.
 
@@ -44,9 +69,9 @@ def show(
     _require_terminal()
     # while lists are read in other threads, the screen gets its turn five times as soon
     sys.setswitchinterval(0.001)
-    opened: list[CatalogSession] = []
+    opened: list[CatalogSession | RemoteSession] = []
 
-    def opening() -> CatalogSession:
+    def opening() -> Any:
         opened.append(connect())
         return opened[-1]
 
@@ -56,9 +81,7 @@ def show(
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
     with curtain(ascii_only=settings.ascii):
-        from kymatui.ui.app import KymatuiApp
-
-        app = KymatuiApp(
+        app = _app(fleet=fleet)(
             opening,
             context=options.context,
             namespace=options.namespace,
@@ -75,6 +98,16 @@ def show(
     return status
 
 
+def _app(*, fleet: bool) -> type[KymatuiApp]:
+    if fleet:
+        from kymatui.ui.fleet_app import FleetApp
+
+        return FleetApp
+    from kymatui.ui.app import KymatuiApp
+
+    return KymatuiApp
+
+
 def _require_terminal() -> None:
     """Standard error, too: it is what the screen is drawn on, so that its output can be piped nowhere by mistake."""
     named = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
@@ -86,7 +119,7 @@ def _require_terminal() -> None:
         )
 
 
-def _require_success(opened: Sequence[CatalogSession], failure: KymatuiError | None) -> None:
+def _require_success(opened: Sequence[CatalogSession | RemoteSession], failure: KymatuiError | None) -> None:
     """Raises what is still wrong when the screen is left, where it never came to show anything."""
     if not opened:
         if failure is not None:

@@ -12,6 +12,7 @@ from kymatui.domain.snapshots import Feed
 
 Key = tuple[str, str]
 """Namespace and name."""
+_ID = "kyma-project.io/runtime-id"
 KEPT = 2000
 """How many changes are remembered, the newest."""
 
@@ -47,11 +48,14 @@ class FleetPicture:
     taken_at: float = 0.0
 
     def named(self, name: str) -> Runtime | None:
-        """The runtime of a name, or of `namespace/name`."""
+        """The runtime of a name, of `namespace/name`, of a shoot or of a runtime id; None of none, and of several."""
         namespace, _, last = name.rpartition("/")
         if namespace:
             return self.runtimes.get((namespace, last))
-        return next((runtime for (_, found), runtime in self.runtimes.items() if found == name), None)
+        every = self.runtimes.values()
+        called = [runtime for runtime in every if runtime.name == name]
+        called = called or [runtime for runtime in every if name and name in (runtime.shoot, runtime.labels.get(_ID))]
+        return called[0] if len(called) == 1 else None
 
 
 class FleetPainter:

@@ -15,7 +15,7 @@ from kymatui.ui.fleet_view import FleetSeen, FleetSource, FleetView, RuntimeView
 from kymatui.ui.mailbox import Mailbox
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.connection import banner
-from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.fleet import KYMA_FEED, FleetScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.frame import FrameFacts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FLEET = Step("fleet")
 PLACES = {
-    "spread": "versions of modules, counted over the fleet",
+    "matrix": "versions of modules, counted over the fleet",
     "waits": "what waits for whom, over the fleet",
     "recent": "what changed in the fleet in the last hour",
 }
@@ -79,11 +79,18 @@ class FleetApp(KymatuiApp):
     def _deliver(self, values: Mapping[str, object]) -> None:
         self.runtimes.deliver(values)
         super()._deliver(values)
-        seen = self.fleet
-        if seen is not None and seen.straight_to is not None and not self._went_straight:
+        if self.fleet is not None and self.fleet.wanted and not self._went_straight:
+            self._go_straight(self.fleet)
+
+    def _go_straight(self, seen: FleetSeen) -> None:
+        """To the runtime that was asked for; that there is none is said when all are known."""
+        if seen.straight_to is not None:
             self._went_straight = True
             if len(self.ways.framed) == 1:
                 self.look_at(seen.straight_to)
+        elif seen.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
+            self._went_straight = True
+            self.problem(f"this control plane has no runtime {plain(seen.wanted)}, or several of that name")
 
     def look_at(self, key: Key) -> None:
         """Shows a runtime's catalog."""

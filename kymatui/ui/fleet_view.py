@@ -29,18 +29,23 @@ class FleetSource(Followed, Protocol):
 
     def picture(self) -> FleetPicture: ...
 
-    def straight_to(self, picture: FleetPicture) -> Key | None: ...
+    @property
+    def wanted(self) -> str: ...
+
+    @property
+    def straight_to(self) -> Key | None: ...
 
     def runtime(self, key: Key) -> Session: ...
 
 
 @dataclass(frozen=True, slots=True)
 class FleetSeen:
-    """One look at the fleet, its rows, and the runtime that somebody asked for by name."""
+    """One look at the fleet, its rows, and the runtime that somebody asked for by a name."""
 
     picture: FleetPicture
     rows: Mapping[Key, Row]
-    straight_to: Key | None
+    wanted: str = ""
+    straight_to: Key | None = None
 
 
 class FleetLink(Link[FleetSource]):
@@ -60,7 +65,7 @@ class FleetLink(Link[FleetSource]):
         picture = session.picture()
         try:
             rows = self._rows.of(picture, self._clock())
-            self._mailbox.put(FLEET, FleetSeen(picture, rows, session.straight_to(picture)))
+            self._mailbox.put(FLEET, FleetSeen(picture, rows, session.wanted, session.straight_to))
         except Exception as error:  # noqa: BLE001 (the next look may be a good one)
             self._mailbox.put(FLEET, defect(error))
         return any(feed.state is FeedState.SYNCING for feed in picture.feeds.values())

@@ -18,6 +18,8 @@ class Step:
     @property
     def crumb(self) -> str:
         """The word in the top line."""
+        if self.kind == "modules":
+            return self.about.rpartition("/")[2] or self.kind
         return f"#{self.about}" if self.kind == "job" else self.about or self.kind
 
     def same_screen(self, other: Step) -> bool:

@@ -69,6 +69,12 @@ class FleetSession:
         return self.home.client.transport.read_only
 
     @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests left that only read, and how many that could have changed something."""
+        transport = self.home.client.transport
+        return transport.counts.total() - transport.writes, transport.writes
+
+    @property
     def failure(self) -> KymatuiError | None:
         """Why the server cannot be asked at present; None while it can."""
         return self._failure

@@ -42,6 +42,7 @@ class RemoteSession:
         self._home = open_cluster(options.control)
         self._fleet = FleetSession(self._home, options.control.namespace, timing)
         self._by_hand_owner = ""
+        self._straight: Key | None = None
 
     @property
     def name(self) -> str:
@@ -54,6 +55,11 @@ class RemoteSession:
     @property
     def read_only(self) -> bool:
         return self._fleet.read_only
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests left that only read, and how many that could have changed something."""
+        return self._fleet.traffic
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
@@ -71,25 +77,26 @@ class RemoteSession:
 
     def picture(self) -> FleetPicture:
         """The fleet as it is known now; never waits."""
-        return self._fleet.picture()
+        found = self._fleet.picture()
+        if self._straight is None and self.wanted:
+            named = found.named(self.wanted)
+            self._straight = (named.ref.namespace, named.name) if named is not None else None
+        return found
 
-    def straight_to(self, picture: FleetPicture) -> Key | None:
+    @property
+    def straight_to(self) -> Key | None:
         """The one runtime that was asked for, as soon as it is known."""
-        wanted = self._options.runtime or self._by_hand_owner
-        found = picture.named(wanted) if wanted else None
-        return (found.ref.namespace, found.name) if found is not None else None
+        return self._straight
+
+    @property
+    def wanted(self) -> str:
+        """The one runtime that was asked for, in the words in which it was; "" where the fleet is wanted."""
+        return self._options.runtime or self._by_hand_owner
 
     def runtime(self, key: Key) -> RuntimeSession:
         """A session with one runtime; nothing is sent before its `start`."""
-        by_hand = self._options.by_hand
-        named = self._options.runtime.rpartition("/")[2] or self._by_hand_owner.rpartition("/")[2]
-        return RuntimeSession(
-            self._home,
-            key,
-            self._options.control,
-            by_hand=by_hand if named in ("", key[1]) else None,
-            timing=self._timing,
-        )
+        by_hand = self._options.by_hand if self._straight in (None, key) else None
+        return RuntimeSession(self._home, key, self._options.control, by_hand=by_hand, timing=self._timing)
 
     def retry(self) -> None:
         self._fleet.retry()
@@ -101,7 +108,7 @@ class RemoteSession:
         """Waits until the whole fleet is listed or refused; False where that took too long."""
         return self._fleet.wait_complete(timeout)
 
-    def require_kymas(self) -> None:
+    def require_kyma(self) -> None:
         """Raises where there is no fleet to be shown."""
         self._fleet.require_kymas()
 

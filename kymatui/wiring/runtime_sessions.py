@@ -88,6 +88,11 @@ class RuntimeSession:
         return self._home.client.transport.read_only
 
     @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests went to the runtime that only read, and how many that could have changed something."""
+        return self._inner.traffic if self._inner is not None else (0, 0)
+
+    @property
     def failure(self) -> KymatuiError | None:
         """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
         return self._error

@@ -42,7 +42,7 @@ class FleetScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "group", "Group", id="fleet.group", priority=True),
-        Binding("m", "open('spread')", "Versions", id="fleet.matrix"),
+        Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waits", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
         Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
@@ -277,7 +277,6 @@ class FleetScreen(FramedScreen):
                 arguments=lambda: [name or "none" for name in GROUPS],
             ),
             ScreenCommand("bad", "only runtimes with a problem, or all", lambda _: self.action_problems()),
-            ScreenCommand("matrix", "versions of modules, counted", lambda _: self.action_open("spread")),
         )
 
     def _command_group(self, words: Sequence[str]) -> None:

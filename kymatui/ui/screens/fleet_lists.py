@@ -62,14 +62,21 @@ class FleetListScreen(ListScreen):
         return "  ".join(cell.text for cell in row.cells.values() if cell.text)
 
     @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self.tell()
+
     def tell(self) -> None:
+        """Says more of the line under the cursor."""
         row = self.main_widget().current
         self.query_one(Sentence).say(Content(self.words(row) if row is not None else ""))
 
     @on(RowTable.Chosen)
-    def _opened(self, event: RowTable.Chosen) -> None:
-        """The runtime that the line is about stands below the fleet, and not below this list."""
-        app, key = self.fleet_app, key_of(fleet_lists.runtime_of(event.key))
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.opened(event.key)
+
+    def opened(self, row_key: str) -> None:
+        """Shows the runtime that a line is about, where it is still there."""
+        app, key = self.fleet_app, key_of(fleet_lists.runtime_of(row_key))
         if app.fleet is not None and key in app.fleet.picture.runtimes:
             app.look_at(key)
 
@@ -114,8 +121,8 @@ class SpreadScreen(FleetListScreen):
     """Module by version: a cell is chosen with left and right, and enter shows its runtimes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "Newer", id="spread.left"),
-        Binding("right,l", "turn(1)", "Older", id="spread.right"),
+        Binding("left,h", "turn(-1)", "Newer", id="matrix.left"),
+        Binding("right,l", "turn(1)", "Older", id="matrix.right"),
     ]
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = Sort("name")
@@ -131,7 +138,7 @@ class SpreadScreen(FleetListScreen):
 
     @property
     def step(self) -> Step:
-        return Step("spread")
+        return Step("matrix")
 
     def lines(self, seen: FleetSeen) -> Sequence[Row]:
         self._counts = fleet_lists.matrix(list(seen.picture.runtimes.values()))
@@ -151,7 +158,6 @@ class SpreadScreen(FleetListScreen):
         """The place that is chosen, in a line that may have fewer."""
         return min(self._place, len(self._counts.cells.get(key, ())) - 1)
 
-    @on(RowTable.Highlighted)
     def tell(self) -> None:
         table = self.main_widget()
         table.show(self._with_cell())
@@ -166,10 +172,10 @@ class SpreadScreen(FleetListScreen):
         self._place = max(0, min(self._place_in(key) + by, last))
         self.tell()
 
-    @on(RowTable.Chosen)
-    def _opened(self, event: RowTable.Chosen) -> None:
-        cells = self._counts.cells.get(event.key, ())
-        app, place = self.fleet_app, self._place_in(event.key)
+    def opened(self, row_key: str) -> None:
+        """Shows the runtimes that the chosen cell counts."""
+        cells = self._counts.cells.get(row_key, ())
+        app, place = self.fleet_app, self._place_in(row_key)
         first = app.ways.framed[0]
         if cells and isinstance(first, FleetScreen):
             app.ways.climb_to(0)

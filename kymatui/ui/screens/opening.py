@@ -50,10 +50,10 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.catalog import CatalogScreen
 
         return CatalogScreen(step.about)
-    if step.kind in ("spread", "waits", "recent"):
+    if step.kind in ("matrix", "waits", "recent"):
         from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
 
-        sights: dict[str, type[FramedScreen]] = {"spread": SpreadScreen, "waits": WaitsScreen, "recent": RecentScreen}
+        sights: dict[str, type[FramedScreen]] = {"matrix": SpreadScreen, "waits": WaitsScreen, "recent": RecentScreen}
         return sights[step.kind]()
     if step.kind == "module":
         from kymatui.ui.screens.module import ModuleScreen
