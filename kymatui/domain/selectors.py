@@ -34,6 +34,17 @@ class Requirement:
         """Whether the labels meet it."""
         return _OPERATORS[self.operator][1](labels, self.key, self.values)
 
+    @property
+    def written(self) -> str:
+        """As the API server takes it in a query."""
+        match self.operator:
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+        word = "in" if self.operator == "In" else "notin"
+        return f"{self.key} {word} ({','.join(self.values)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Selector:

@@ -43,7 +43,10 @@ def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | N
 
     home = open_cluster(options)
     blobs = fetcher(fetch)
-    return Site(home, SecretRuntimes(home), blobs, SystemClock(), targets, authenticated=blobs.with_secrets)
+    runtimes = SecretRuntimes(home)
+    site = Site(home, runtimes, blobs, SystemClock(), targets, authenticated=blobs.with_secrets)
+    runtimes.closing = site.lookouts.forget
+    return site
 
 
 def targets(cluster: Cluster) -> Callable[[str], Target]:

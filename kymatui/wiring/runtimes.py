@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.access import Access, NoKubeconfig, NoSecret, SeveralSecrets, find_access
@@ -25,6 +26,7 @@ class SecretRuntimes:
     """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory; they go when their Secret does."""
 
     def __init__(self, home: KubeCluster, most: int = MOST_CLIENTS) -> None:
+        self.closing: Callable[[KubeCluster], None] = lambda cluster: None  # hears of each client that is let go of
         self._home = home
         self._most = most
         self._lock = threading.Lock()
@@ -51,7 +53,7 @@ class SecretRuntimes:
     def close(self) -> None:
         with self._lock:
             for _, cluster in self._clusters.values():
-                cluster.client.transport.close()
+                self._let_go(cluster)
             self._clusters.clear()
 
     def _connected(self, name: str, kubeconfig: bytes) -> KubeCluster:
@@ -61,14 +63,18 @@ class SecretRuntimes:
             known = self._clusters.pop(name, None)
             if known is None or known[0] != kubeconfig:
                 if known is not None:
-                    known[1].client.transport.close()
+                    self._let_go(known[1])
                 known = (kubeconfig, self._open(kubeconfig, name))
             self._clusters[name] = known
             while len(self._clusters) > self._most:
                 _, (_, oldest) = self._clusters.popitem(last=False)
-                oldest.client.transport.close()
+                self._let_go(oldest)
         require_unexpired(known[1].client.transport.connection, time.time())
         return known[1]
+
+    def _let_go(self, cluster: KubeCluster) -> None:
+        self.closing(cluster)
+        cluster.client.transport.close()
 
     def _open(self, kubeconfig: bytes, name: str) -> KubeCluster:
         from kymatui.adapters.kube.client import Client

@@ -29,9 +29,11 @@ class _Touched(Store):
         self._told = told
 
     def put(self, key: Key, item: Object) -> None:
+        super().put(key, {})
         self._told.touch([ObjectRef(self._gvk, *key)])
 
     def drop(self, key: Key) -> None:
+        super().drop(key)
         self._told.touch([ObjectRef(self._gvk, *key)])
 
     def replace(self, objects: dict[Key, Object]) -> None:
@@ -47,6 +49,7 @@ class Following:
     def __init__(self, client: Client, subjects: Iterable[tuple[Resource, str]], timing: Timing | None = None) -> None:
         self._condition = threading.Condition()
         self._touched: set[ObjectRef] = set()
+        self._closed = False
         self._stores: list[_Touched] = []
         self._watches: list[Watch] = []
         for resource, namespace in subjects:
@@ -67,13 +70,15 @@ class Following:
         deadline = time.monotonic() + seconds
         blind = time.monotonic() + _POLL
         with self._condition:
-            while not self._touched:
+            while not self._touched and not self._closed:
                 now = time.monotonic()
                 if cancel is not None and cancel.is_set():
                     raise CancelledError("stopped while waiting for the cluster")
                 if now >= deadline or (now >= blind and not self._sees()):
                     break
-                self._condition.wait(min(_LOOK, deadline - now))
+                # a cancellation tells nobody, the end of a watch neither: both are looked for
+                pause = _LOOK if cancel is not None else _POLL
+                self._condition.wait(min(pause, deadline - now))
             touched, self._touched = frozenset(self._touched), set()
             return touched
 
@@ -81,6 +86,10 @@ class Following:
         return all(store.feed.state is FeedState.LIVE for store in self._stores)
 
     def close(self) -> None:
+        """Ends the watches; whoever waits comes back."""
+        with self._condition:
+            self._closed = True
+            self._condition.notify_all()
         for watch in self._watches:
             watch.stop()
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.selectors import InvalidSelector, Requirement, read_selector
+from kymatui.domain.selectors import InvalidSelector, read_selector
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.ports import Blobs, Cluster, Object
 from kymatui.errors import ConfigurationError
@@ -30,20 +30,9 @@ def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> 
         raise ConfigurationError(f"credSecretSelector cannot be read: {chosen.reason}")
     if chosen.empty:
         raise ConfigurationError("credSecretSelector is empty", hint="it would take every Secret there is")
-    found = home.list(SECRET, namespace, labels=",".join(map(_written, chosen.requirements)))
+    found = home.list(SECRET, namespace, labels=",".join(one.written for one in chosen.requirements))
     if not found:
         raise ConfigurationError(
             f"no auth secret found in {namespace}", hint="credSecretSelector of the Manifest names one by its labels"
         )
     return found
-
-
-def _written(one: Requirement) -> str:
-    """A requirement as the API server takes it in a query."""
-    match one.operator:
-        case "Exists":
-            return one.key
-        case "DoesNotExist":
-            return f"!{one.key}"
-    word = "in" if one.operator == "In" else "notin"
-    return f"{one.key} {word} ({','.join(one.values)})"

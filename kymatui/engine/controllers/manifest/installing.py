@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from kymatui.domain.manifests import Manifest, default_resource, default_resource_body
+from kymatui.domain.manifests import Manifest, default_resource_body
 from kymatui.domain.objects import read_ref
-from kymatui.domain.readiness import readiness
+from kymatui.domain.readiness import Readiness, readiness
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.selectors import InvalidSelector, read_selector
 from kymatui.domain.states import State, worst
 from kymatui.engine.applying import apply
 from kymatui.engine.awaiting import has_readiness
@@ -17,18 +19,22 @@ from kymatui.engine.bundles import Bundle
 from kymatui.engine.controllers.manifest.credentials import authenticated
 from kymatui.engine.controllers.manifest.places import COMPONENT, PART_OF, Site
 from kymatui.engine.controllers.manifest.records import Installed, unique_name
+from kymatui.engine.controllers.manifest.statechecking import has_rules, judge, resource_ref, words_of
 from kymatui.engine.controllers.manifest.statuses import INSTALLATION, MODULE_CR, RESOURCES, Finding, Said
 from kymatui.engine.holders import ANNOTATION_MANIFEST
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.planning import installed, plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Policy
-from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster
+from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.running import Run
 from kymatui.engine.sources.installs import Failure, InstallReader
 from kymatui.engine.transforms import transformed, with_annotations, with_labels
 from kymatui.errors import CancelledError, KymatuiError
 
 _LONGEST_LABEL = 63
+WORKLOADS: Final = tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))
+STATEFUL_SET: Final = GroupVersionKind("apps", "v1", "StatefulSet")
+POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Result:
     state: State
     words: str
     inventory: Inventory | None = None
+    waits: tuple[ObjectRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,23 @@ class Installation:
 
     def install(self, read: Sequence[Read]) -> Finding:
         """Brings every install on its way. Errors of one do not keep the others from theirs."""
-        return self._finding([self._one(one.install, one.bundle) for one in read])
+        found = self._finding([self._one(one.install, one.bundle) for one in read])
+        return self._judged(found) if has_rules(self._manifest) else found
+
+    def _judged(self, found: Finding) -> Finding:
+        """The default resource has its say once everything else is ready, and is looked at from the beginning."""
+        ref = resource_ref(self._manifest, self._cluster)
+        waits = (*found.waits, *((ref,) if ref is not None else ()))
+        if found.state is not State.READY:
+            return replace(found, waits=waits)
+        try:
+            evaluation = judge(self._manifest, self._cluster, ref, self._site.clock.now())
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            return replace(found, state=State.ERROR, words=str(error), waits=waits)
+        words = found.words if evaluation.state is State.READY else words_of(evaluation, ref)
+        return replace(found, state=evaluation.state, words=words, waits=waits)
 
     def _one(self, name: str, found: Bundle | Failure) -> Result:
         if isinstance(found, Failure):
@@ -102,6 +125,8 @@ class Installation:
             conflict = all(step.action is Action.CONFLICT for step in made.blockers)
             words = "; ".join(f"{step.ref}: {_conflicts(step.conflicts) or step.reason}" for step in made.blockers)
             return Result(name, State.WARNING if conflict else State.ERROR, words, self._known(bundle))
+        workload = filter(_is_workload, (step.ref for step in made.steps))
+        self._site.lookouts.look(self._manifest.ref, self._cluster, workload, more=True)
         with self._site.begin(self._cluster, self._cancel) as run:
             outcome = apply(made, run, wait=False)
             inventory = outcome.inventory or self._known(bundle)
@@ -114,11 +139,9 @@ class Installation:
 
     def _with_resource(self, bundle: Bundle) -> Bundle:
         """The default resource under the name that lifecycle-manager gives it where it has none."""
-        if bundle.resource is None:
+        ref = resource_ref(self._manifest, self._cluster)
+        if bundle.resource is None or ref is None:
             return bundle
-        kind = self._cluster.kind(read_ref(bundle.resource).kind)
-        wide = kind is not None and not kind.namespaced
-        ref = default_resource(bundle.resource, self._manifest.meta.name, cluster_scoped=wide)
         return replace(bundle, resource=default_resource_body(bundle.resource, ref))
 
     def _ready(self, name: str, inventory: Inventory | None, run: Run) -> Result:
@@ -126,12 +149,24 @@ class Installation:
         for ref in refs:
             live = run.cluster.get(ref, cancel=run.cancel)
             if live is None:
-                return Result(name, State.PROCESSING, f"{ref} is not there yet", inventory)
+                return Result(name, State.PROCESSING, f"{ref} is not there yet", inventory, (ref,))
             found = readiness(live, self._site.clock.now())
             if not found.ready:
+                found = self._broken_pod(live, run) or found
                 state = State.ERROR if found.state is State.ERROR else State.PROCESSING
-                return Result(name, state, f"{ref}: {found.words}", inventory)
+                return Result(name, state, f"{ref}: {found.words}", inventory, (ref,))
         return Result(name, State.READY, "installed and ready", inventory)
+
+    def _broken_pod(self, live: Object, run: Run) -> Readiness | None:
+        """Of a StatefulSet, whose status does not tell, a pod that does not come up; None where there is none."""
+        ref = read_ref(live)
+        chosen = read_selector(live.get("spec", {}).get("selector") or {})
+        if ref.kind != STATEFUL_SET or isinstance(chosen, InvalidSelector) or chosen.empty:
+            return None
+        labels = ",".join(one.written for one in chosen.requirements)
+        pods = run.cluster.list(POD, ref.namespace, labels=labels, cancel=run.cancel)
+        found = (readiness(pod, self._site.clock.now()) for pod in pods)
+        return next((one for one in found if one.state is State.ERROR), None)
 
     # what is said of it
 
@@ -140,7 +175,9 @@ class Installation:
         bad = [result for result in results if result.state is not State.READY]
         words = "; ".join(f"{result.install}: {result.words}" for result in bad) or "installation is ready"
         complete = all(result.inventory is not None for result in results)
-        return Finding(state, words, tuple(self._said(results, bad)), _synced(results) if complete else None)
+        synced = _synced(results)
+        waits = (*(ref for result in results for ref in result.waits), *filter(_is_workload, synced))
+        return Finding(state, words, tuple(self._said(results, bad)), synced if complete else None, waits)
 
     def _said(self, results: Sequence[Result], bad: Sequence[Result]) -> Iterator[Said]:
         missing = [result for result in bad if result.inventory is None or not result.inventory.finished]
@@ -164,6 +201,6 @@ def _conflicts(conflicts: Sequence[FieldConflict]) -> str:
     return ", ".join(f"{conflict.path} is owned by {conflict.manager}" for conflict in conflicts)
 
 
-def workload_kinds() -> tuple[GroupVersionKind, ...]:
-    """The kinds whose changes may change a Manifest's state."""
-    return tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))
+def _is_workload(ref: ObjectRef) -> bool:
+    """Whether its changes may change a Manifest's state at any time."""
+    return ref.kind in WORKLOADS

@@ -9,12 +9,10 @@ from typing import Final
 
 from kymatui.domain.objects import OPERATOR, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.manifest.installing import workload_kinds
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.controllers.manifest.reconciling import ManifestReconciler
 from kymatui.engine.controllers.queues import WorkQueue
 from kymatui.engine.controllers.workers import WORKERS, Workers
-from kymatui.engine.ports import Changes
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError
 
 RESYNC: Final = 1800.0
@@ -43,28 +41,19 @@ class ManifestController:
     def run(self, cancel: threading.Event) -> None:
         """Returns when `cancel` is set. Raises NotFoundError where the cluster does not know Manifests."""
         kind = manifest_kind(self._site)
-        with self._site.home.follow([(kind, "")]) as manifests, self._site.home.follow(_everywhere()) as workloads:
+        with self._site.home.follow([(kind, "")]) as manifests:
             for raw in self._site.home.list(kind, cancel=cancel):
                 self.queue.add(read_ref(raw))
+            self._site.lookouts.begin(self.queue.add)
             self._workers.start()
-            helper = threading.Thread(target=self._watch_workloads, args=(workloads, cancel), daemon=True)
-            helper.start()
             try:
                 while not cancel.is_set():
                     for ref in manifests.wait(_LOOK):
                         self.queue.add(ref)
             finally:
                 self._workers.stop()
-                cancel.set()
-                helper.join(_LOOK * 2)
+                self._site.lookouts.end()
                 self._workers.join(self._site.limits.gone)
-
-    def _watch_workloads(self, workloads: Changes, cancel: threading.Event) -> None:
-        while not cancel.is_set():
-            for ref in workloads.wait(_LOOK):
-                owner = self._site.owners.of(ref)
-                if owner is not None:
-                    self.queue.add(owner)
 
     def _reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         try:
@@ -88,7 +77,3 @@ def manifest_kind(site: Site) -> GroupVersionKind:
             status=404,
         )
     return served[0].gvk
-
-
-def _everywhere() -> list[tuple[GroupVersionKind, str]]:
-    return [(kind, "") for kind in workload_kinds()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import OPERATOR
 from kymatui.domain.reading import Reader
-from kymatui.domain.refs import ObjectRef
+from kymatui.engine.controllers.manifest.lookouts import Lookouts
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
 from kymatui.engine.running import Limits, Run, begin
 from kymatui.engine.sources.targets import Target
@@ -41,27 +41,6 @@ class Runtimes(Protocol):
         ...
 
 
-class Owners:
-    """Which Manifest an object of the home cluster belongs to, as the last turns found it; shared by threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owners: dict[ObjectRef, ObjectRef] = {}
-        self._owned: dict[ObjectRef, tuple[ObjectRef, ...]] = {}
-
-    def note(self, manifest: ObjectRef, refs: Iterable[ObjectRef]) -> None:
-        """From now on these are all that the Manifest has."""
-        with self._lock:
-            for ref in self._owned.pop(manifest, ()):
-                self._owners.pop(ref, None)
-            self._owned[manifest] = tuple(refs)
-            self._owners.update(dict.fromkeys(self._owned[manifest], manifest))
-
-    def of(self, ref: ObjectRef) -> ObjectRef | None:
-        with self._lock:
-            return self._owners.get(ref)
-
-
 @dataclass(frozen=True, slots=True)
 class Site:
     """What a reconciler works with.
@@ -70,6 +49,7 @@ class Site:
     target_of   what a chart for a cluster is told of it, by the release's name
     transforms  what is done to every object besides the marks of its Manifest
     authenticated  what layers are fetched with that need the credentials of these pull Secrets; None: as all others
+    lookouts    what wakes a Manifest besides its own changes
     limits      how long one turn may wait for anything; short, since the next turn goes on where it ended
     """
 
@@ -80,7 +60,7 @@ class Site:
     target_of: Callable[[Cluster], Callable[[str], Target]]
     transforms: tuple[Transform, ...] = ()
     authenticated: Callable[[Sequence[Object]], Blobs] | None = None
-    owners: Owners = field(default_factory=Owners)
+    lookouts: Lookouts = field(default_factory=Lookouts)
     limits: Limits = field(default_factory=lambda: Limits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
 
     def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from kymatui.domain.kymas import Kyma, read_kyma
@@ -35,7 +36,9 @@ from kymatui.engine.sources.installs import Failure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
 
 SOON: Final = 5.0
-"""Seconds between two looks at what is under way; changes of workloads are seen at once besides."""
+"""Seconds between two looks at what is under way, where nobody watches it."""
+WATCHED: Final = 30.0
+"""The same where a watch tells of changes: time alone can turn a start into a failure."""
 LATER: Final = 60.0
 """Seconds until something that a person has to mend is looked at again."""
 
@@ -54,11 +57,13 @@ class ManifestReconciler:
         """
         raw = self._site.home.get(ref, cancel=cancel)
         if raw is None:
+            self._site.lookouts.leave(ref)
             return None
         manifest = read_manifest(raw)
         if isinstance(manifest, Malformed):
             raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
         if manifest.skipped:
+            self._site.lookouts.leave(ref)
             return None
         if other := in_charge(raw):
             raise RefusedError(
@@ -100,15 +105,17 @@ class _Turn:
         known, wanted = read_record(self._manifest), recorded(read)
         self._record(with_new(known, wanted))
         found = Installation(self._site, self._manifest, runtime, self._cancel).install(read)
-        self._site.owners.note(self._ref, found.synced if found.synced is not None else self._manifest.synced)
         broken = {one.install for one in read if isinstance(one.bundle, Failure)}
         gone = [entry for entry in known if entry not in wanted and entry.install not in broken]
-        waits = Removal(self._site, runtime, self._cancel).remove(gone)
-        if waits:
-            found = Finding(State.WARNING, f"{found.words}; removing: {waits}", found.said, found.synced)
+        left = Removal(self._site, runtime, self._cancel).remove(gone)
+        if left.words:
+            words = f"{found.words}; removing: {left.words}"
+            found = replace(found, state=State.WARNING, words=words, waits=(*found.waits, *left.waits))
         else:
             self._record([entry for entry in with_new(known, wanted) if entry not in gone])
-        again = {State.READY: None, State.PROCESSING: SOON}.get(found.state, LATER)
+        watched = self._site.lookouts.look(self._ref, runtime, found.waits)
+        soon = WATCHED if watched else SOON
+        again = {State.READY: None, State.PROCESSING: soon}.get(found.state, LATER)
         return self._say(found, again)
 
     def _orphaned(self) -> str:
@@ -144,9 +151,10 @@ class _Turn:
         if runtime is None:
             self._release()  # the cluster is gone, and all that was in it
             return None
-        waits = Removal(self._site, runtime, self._cancel).remove(entries)
-        if waits:
-            return self._say(Finding(State.DELETING, waits), SOON)
+        left = Removal(self._site, runtime, self._cancel).remove(entries)
+        if left.words:
+            watched = self._site.lookouts.look(self._ref, runtime, left.waits) and bool(left.waits)
+            return self._say(Finding(State.DELETING, left.words), WATCHED if watched else SOON)
         self._release()
         return None
 
@@ -163,6 +171,7 @@ class _Turn:
         return None
 
     def _release(self) -> None:
+        self._site.lookouts.leave(self._ref)
         left = [name for name in self._manifest.meta.finalizers if name not in OWN_FINALIZERS]
         if len(left) != len(self._manifest.meta.finalizers):
             self._patch({"metadata": {**self._seen(), "finalizers": left}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.controllers.manifest.places import Site
@@ -18,6 +19,14 @@ from kymatui.engine.removals import removal
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is still there: in words ("" when all is gone), and the objects that somebody waits for."""
+
+    words: str = ""
+    waits: tuple[ObjectRef, ...] = ()
+
+
 class Removal:
     """Takes away, or lets go of, what stands in a record, on one cluster."""
 
@@ -26,26 +35,30 @@ class Removal:
         self._cluster = cluster
         self._cancel = cancel
 
-    def remove(self, entries: Sequence[Installed]) -> str:
-        """Deletes all of it as far as it goes now; what it waits for, or "" when nothing is left.
+    def remove(self, entries: Sequence[Installed]) -> Left:
+        """Deletes all of it as far as it goes now; what it waits for, without words when nothing is left.
 
         The last installed goes first. Users' objects that a manager looks after are never deleted here: their owners
         do that, and until then everything stays.
         """
-        return "; ".join(filter(None, map(self._remove, reversed(entries))))
+        found = [self._remove(entry) for entry in reversed(entries)]
+        words = "; ".join(one.words for one in found if one.words)
+        return Left(words, tuple(ref for one in found for ref in one.waits))
 
-    def _remove(self, entry: Installed) -> str:
+    def _remove(self, entry: Installed) -> Left:
+        waits: tuple[ObjectRef, ...] = ()
         try:
             found = removal(entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel)
             if found is None:
-                return ""
+                return Left()
+            waits = (*(one.ref for one in found.remaining.instances), *(step.ref for step in found.deletions))
             with self._site.begin(self._cluster, self._cancel) as run:
                 delete(found, run)
-            return ""
+            return Left()
         except CancelledError:
             raise
         except KymatuiError as error:
-            return str(error)
+            return Left(str(error), waits)
 
     def let_go(self, entries: Iterable[Installed]) -> None:
         """Everything stays as it is, without the marks that say whose it is, and without an inventory.

@@ -39,12 +39,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a turn came to: the state, a sentence, the conditions, and what is applied; None leaves that as it was."""
+    """What a turn came to: the state, a sentence, the conditions, and what is applied; None leaves that as it was.
+
+    `waits` are the objects of which a change may change the state.
+    """
 
     state: State
     words: str
     said: tuple[Said, ...] = ()
     synced: tuple[ObjectRef, ...] | None = None
+    waits: tuple[ObjectRef, ...] = ()
 
 
 def new_status(manifest: Manifest, finding: Finding, now: float) -> Json | None:
