@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from kymatui.errors import RefusedError
+from kymatui.errors import CancelledError, RefusedError
+
+
+@contextmanager
+def untouched() -> Iterator[None]:
+    """While nothing is written: whoever interrupts is told that there is nothing to tidy up."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted; nothing was changed") from None
 
 
 def confirm(question: str, *, yes: bool) -> None:

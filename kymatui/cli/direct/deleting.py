@@ -5,18 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.departures import departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
-from kymatui.cli.printing import document, say
-from kymatui.errors import KymatuiError, RefusedError
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure
+    from kymatui.wiring.backups import Restored
     from kymatui.wiring.departing import Agreement, Departed
 
 
@@ -53,21 +55,54 @@ class RestoreCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.wiring.backups import read_backup, restore
+        from kymatui.wiring.backups import Restored, present, read_backup, restore
 
         with opened(args) as place:
-            place.may_write()
             objects = read_backup(Path(args.file))
             say(f"{len(objects)} objects are in {args.file}", sys.stderr)
             if args.dry_run:
-                return 0
-            confirm("Create those that are missing?", yes=args.yes)
-            made, there = restore(objects, place.cluster)
-        say(f"{len(made)} created, {len(there)} were there already")
+                return _restored(args, objects, Restored(there=present(objects, place.cluster)), "planned")
+            place.may_write()
+            confirm(f"Create those of them that are missing in {place.cluster.name}?", yes=args.yes)
+            with cancellable() as cancel:
+                timeout = args.timeout if args.wait else 0.0
+                ended = restore(
+                    objects,
+                    place.cluster,
+                    tell=lambda words: say(f"  {words}", sys.stderr),
+                    cancel=cancel,
+                    timeout=timeout,
+                )
+        _restored(args, objects, ended, "unfinished" if ended.failed else "done")
+        if ended.failed:
+            said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
+            raise PartlyDoneError(
+                f"{len(ended.failed)} of {len(objects)} objects could not be created: {said}",
+                hint="install the module (or its definitions and namespaces) first, then restore again",
+            )
         return 0
 
 
 DELETE, RESTORE = DeleteCommand(), RestoreCommand()
+
+
+def _restored(args: argparse.Namespace, objects: Sequence[dict[str, Any]], ended: Restored, outcome: str) -> int:
+    """What came of each object, or what would."""
+    from kymatui.domain.objects import read_ref
+
+    refs, reasons = [read_ref(body) for body in objects], dict(ended.failed)
+    to_make = "create" if outcome == "planned" else "created"
+    words = {ref: "there" if ref in ended.there else "failed" if ref in reasons else to_make for ref in refs}
+    if args.output in ("json", "yaml"):
+        rows = [{"object": str(ref), "result": words[ref], "reason": reasons.get(ref)} for ref in refs]
+        say(document({"file": args.file, "objects": rows, "outcome": outcome}, args.output))
+    elif args.output == "md" or outcome == "planned":
+        draw = markdown if args.output == "md" else table
+        say(draw(("OBJECT", "RESULT", "REASON"), [[str(ref), words[ref], reasons.get(ref, "")] for ref in refs]))
+    else:
+        failed = f", {len(ended.failed)} failed" if ended.failed else ""
+        say(f"{len(ended.made)} created, {len(ended.there)} were there already{failed}")
+    return 0
 
 
 class _Deletion:
