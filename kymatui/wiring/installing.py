@@ -101,6 +101,16 @@ def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventor
     return found[0] if found else None
 
 
+def inventories(cluster: Cluster) -> list[tuple[str, str]]:
+    """Namespace and name of everything that kymatui installed from something else than a chart."""
+    from kymatui.engine.holders import inventory_name
+
+    start = inventory_name("")
+    found = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
+    names = [(str(one["namespace"]), str(one["name"]).removeprefix(start)) for one in found if one["name"] != start]
+    return sorted((namespace, name) for namespace, name in names if name)
+
+
 def _places(cluster: Cluster, name: str) -> Iterator[str]:
     """The namespaces with an inventory, or a Helm release, of that name."""
     from kymatui.engine.holders import inventory_name

@@ -164,6 +164,33 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
+def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_else_from_it(
+    run: Any, cluster: KubeCluster
+) -> None:
+    assert run("upgrade", "--all", "--yes")[1] == "everything that kymatui installed is at the newest version\n"
+    assert run("upgrade", "--yes")[0] == 64
+    for name, version in (("registry-proxy", "0.14.0"), ("cap-operator", "0.32.1")):
+        assert run("install", name, "--version", version, "--yes")[0] == 0
+    deployment = ObjectRef(DEPLOYMENT, "cap-operator-system", "cap-operator-manager")
+    cluster.patch(deployment, _image("somebody/else:1"), PatchKind.MERGE, manager="somebody")
+    status, out, _ = run("upgrade", "--all", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, [plan["name"] for plan in found["plans"]]) == (0, ["registry-proxy"])
+    assert [one["name"] for one in found["failed"]] == ["cap-operator"]
+    status, out, err = run("upgrade", "--all", "--yes")
+    assert (status, out) == (3, "1 upgraded: registry-proxy\n")
+    assert "1 of 2 are not upgraded: cap-operator: Deployment" in err
+    assert (module(run, "registry-proxy")["installed"], module(run, "registry-proxy")["drift"]) != ("0.14.0", "")
+    assert run("upgrade", "--all", "--yes", "--force")[:2] == (0, "1 upgraded: cap-operator\n")
+    for name in ("registry-proxy", "cap-operator"):
+        assert run("delete", name, "--yes", "--no-backup", "--cascade")[0] == 0
+
+
+def _image(image: str) -> dict[str, Any]:
+    container = {"name": "manager", "image": image}
+    return {"spec": {"template": {"spec": {"containers": [container]}}}}
+
+
 @pytest.mark.usefixtures("backup_operator")
 def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluster: KubeCluster) -> None:
     assert run("check", "backup-operator")[:2] == (0, "backup-operator is as it should be\n")

@@ -24,7 +24,7 @@ from kymatui.cli.direct.options import (
 )
 from kymatui.cli.direct.showing import counts, plan_json, plan_text
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError
+from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.applying import Outcome
@@ -38,15 +38,25 @@ class InstallCommand:
     upgrade: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        several = "?" if self.upgrade else None
+        parser.add_argument("name", metavar="NAME", nargs=several, help="the module, or the name of the release")
+        if self.upgrade:
+            parser.add_argument("--all", action="store_true", help="everything that is outdated, as one plan")
         add_source(parser)
         add_intent(parser)
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        every = self.upgrade and args.all
+        if every == bool(args.name):
+            raise UsageError("name one module, or say --all")
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
+            if every:
+                from kymatui.cli.direct.upgrading import upgrade_all
+
+                return upgrade_all(place)
             for _ in range(_ATTEMPTS):
                 try:
                     return carry_out(place, planned(place, args.name, must_exist=self.upgrade))
