@@ -43,6 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("compare", "compare a control plane and one of its runtimes", "kymatui.cli.comparing"),
     Command("sync", "explain which of the catalog a runtime gets, and why; nothing is written", "kymatui.cli.syncing"),
     Command("windows", "print maintenance windows, and the upgrades that wait for them", "kymatui.cli.windows"),
+    Command("watchers", "check the way from a runtime's changes to the control plane", "kymatui.cli.watchers"),
     Command("audit", "report what is wrong, by rules, and change nothing", "kymatui.cli.audit"),
     Command("enable", "ask the Kyma for a module", "kymatui.cli.toggling:ENABLE"),
     Command("disable", "take a module out of the Kyma, which uninstalls it", "kymatui.cli.toggling:DISABLE"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from kymatui.domain.objects import read_ref
@@ -67,7 +68,7 @@ def _is_named_so(raw: Mapping[str, Any]) -> bool:
 def _flags(container: Reader) -> Iterator[tuple[str, str]]:
     """`--name=value` and `--name value`, with one dash or two, as Go reads them."""
     words = [*container.texts("command")[1:], *container.texts("args")]
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in pairwise((*words, "")):
         if word.startswith("-"):
             name, sign, value = word.lstrip("-").partition("=")
             yield name, value if sign else after

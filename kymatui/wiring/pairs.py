@@ -13,7 +13,7 @@ from kymatui.domain.fleet_pictures import Key
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import FeedState
-from kymatui.errors import NotFoundError, UsageError
+from kymatui.errors import NotFoundError, UnreachableError, UsageError
 from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
@@ -97,7 +97,7 @@ class PairSession:
 
     def __init__(self, home: KubeCluster, key: Key, options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> None:
         self.key = key
-        self._home = home
+        self.home = home
         self._changed = threading.Event()
         self._on_change: Callable[[], None] = lambda: None
         self._options = options.control
@@ -131,6 +131,18 @@ class PairSession:
         self._changed.set()
         self._on_change()
 
+    def wait_connected(self, timeout: float) -> None:
+        """Waits until the runtime is connected; raises what keeps it from being, and UnreachableError for too late."""
+        deadline = time.monotonic() + timeout
+        while self._session.inner is None:
+            self._changed.clear()
+            if self._session.failure is not None:
+                raise self._session.failure
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise UnreachableError(f"{self.name} was not connected within {timeout:g} s")
+            self._changed.wait(min(left, _LOOK))
+
     def wait_complete(self, timeout: float) -> bool:
         """Waits until both sides are listed or refused; False where that took too long.
 
@@ -138,7 +150,7 @@ class PairSession:
         """
         deadline = time.monotonic() + timeout
         if self._rules is None:
-            self._rules, self.notes = found_rules(self._home, self.key[0], self._options)
+            self._rules, self.notes = found_rules(self.home, self.key[0], self._options)
         while True:
             self._changed.clear()
             if self._session.failure is not None:
@@ -174,4 +186,4 @@ class PairSession:
 
     def close(self) -> None:
         self._session.close()
-        self._home.client.transport.close()
+        self.home.client.transport.close()

@@ -1,0 +1,50 @@
+"""`kymatui watchers [RUNTIME]`: whether what changes in a runtime reaches the control plane; exit status 2 if not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kymatui.cli.comparing import configure_runtime
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.watcher_chains import Chain
+
+_HEADER = ("WATCHER", "WATCHES", "LINK", "OBJECT", "HEALTH", "WHY")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_runtime(parser, runtime="?")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.cli.connecting import remote_wanted
+    from kymatui.domain.watcher_chains import Health
+    from kymatui.wiring.watchers import read_chains
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    options, _ = remote_wanted(args, args.runtime or "", read_only=True)
+    found = read_chains(options, args.timeout)
+    say(_text(found, args.output))
+    return 0 if all(chain.health is Health.WHOLE for chain in found) else RefusedError.exit_code
+
+
+def _text(found: Sequence[Chain], form: str) -> str:
+    from kymatui.domain.watcher_chains import Health, chain_json
+
+    if form in ("json", "yaml"):
+        return document({"watchers": [chain_json(chain) for chain in found]}, form)
+    if not found:
+        return "the control plane has no Watchers: it hears of changes when it reconciles, and not before"
+    rows = [
+        (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why)
+        for chain in found
+        for link in chain.links
+    ]
+    whole = sum(chain.health is Health.WHOLE for chain in found)
+    return f"{(markdown if form == 'md' else table)(_HEADER, rows)}\n\n{whole} of {len(found)} chains are whole"

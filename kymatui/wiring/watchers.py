@@ -1,0 +1,96 @@
+"""The Watchers of a control plane with everything that carries their events, and the runtime's end of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.domain.kymas import KYMA_NAMESPACE
+from kymatui.domain.objects import OPERATOR
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.watcher_chains import TLS_SECRET, WEBHOOK, Chain, ControlSide, RuntimeSide, chains
+from kymatui.errors import ClusterError, NotFoundError
+from kymatui.wiring.engine import cluster_of, open_cluster
+from kymatui.wiring.kinds import Fixed
+from kymatui.wiring.pairs import open_pair
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.domain.snapshots import Object
+    from kymatui.wiring.remote import RemoteOptions
+
+_ISTIO: Final = "networking.istio.io"
+_WATCHER = Fixed("watchers", OPERATOR, "Watcher", ("v1beta2", "v1beta1"))
+_GATEWAY = Fixed("gateways", _ISTIO, "Gateway", ("v1", "v1beta1", "v1alpha3"))
+_VIRTUAL = Fixed("virtualservices", _ISTIO, "VirtualService", ("v1", "v1beta1", "v1alpha3"))
+_SERVICE = Fixed("services", "", "Service", ("v1",))
+_HOOKS: Final = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
+_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+_SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+
+
+def read_chains(options: RemoteOptions, timeout: float) -> tuple[Chain, ...]:
+    """Every Watcher's chain; with a runtime also its end of them. Raises what keeps either from being reached."""
+    if options.runtime or options.by_hand is not None:
+        pair = open_pair(options)
+        try:
+            pair.start(lambda: None)
+            pair.wait_connected(timeout)
+            return chains(_control(pair.home), _runtime(cluster_of(pair.client)))
+        finally:
+            pair.close()
+    home = open_cluster(options.control)
+    try:
+        return chains(_control(home), None)
+    finally:
+        home.client.transport.close()
+
+
+def _control(home: KubeCluster) -> ControlSide:
+    watchers = _listed(home, _WATCHER)
+    if isinstance(watchers, str):
+        raise NotFoundError(f"the Watchers of {home.name!r} are not known: {watchers}", status=404)
+    found, why = {}, {}
+    for fixed in (_GATEWAY, _VIRTUAL, _SERVICE):
+        objects = _listed(home, fixed)
+        found[fixed.kind] = None if isinstance(objects, str) else objects
+        if isinstance(objects, str):
+            why[fixed.kind] = objects
+    return ControlSide(watchers, found["Gateway"], found["VirtualService"], found["Service"], why)
+
+
+def _listed(home: KubeCluster, fixed: Fixed) -> list[Object] | str:
+    """The objects, or why they are not known."""
+    try:
+        for version in fixed.versions:
+            kind = GroupVersionKind(fixed.group, version, fixed.kind)
+            if home.kind(kind) is not None:
+                return [*home.list(kind, whole=True)]
+    except ClusterError as error:
+        return str(error)
+    return f"the cluster does not serve {fixed.kind} of {fixed.group}"
+
+
+def _runtime(cluster: KubeCluster) -> RuntimeSide:
+    why: dict[str, str] = {}
+
+    def asked(what: str, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except NotFoundError:
+            return None
+        except ClusterError as error:
+            why[what] = str(error)
+            return None
+
+    def metadata() -> Any:
+        client = cluster.client
+        return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA)
+
+    return RuntimeSide(
+        configuration=asked("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK))),
+        deployment=asked("Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK))),
+        secret=asked("Secret", metadata) is not None,
+        why=why,
+    )
