@@ -106,6 +106,16 @@ def _no_cluster() -> Session:
     raise AssertionError("a fleet is no cluster")
 
 
+class RuntimeView(ClusterView):
+    """A runtime as a place on the screen: what is written goes to the runtime itself, and not to its control plane."""
+
+    @property
+    def session(self) -> Session | None:
+        """The runtime's own session, once it is connected."""
+        found: Session | None = getattr(super().session, "inner", None)
+        return found
+
+
 class RuntimeViews:
     """The runtimes that somebody looked at, by key: eight are kept, and those that nobody used for longest go.
 
@@ -121,7 +131,7 @@ class RuntimeViews:
         view = self._views.get(key)
         if view is None:
             name = "/".join(key)
-            view = self._views[key] = ClusterView(lambda: source.runtime(key), self._mailbox, self._clock, name)
+            view = self._views[key] = RuntimeView(lambda: source.runtime(key), self._mailbox, self._clock, name)
             view.start()
         self._views.move_to_end(key)
         while len(self._views) > self._most:

@@ -22,8 +22,10 @@ from kymatui.settings.loading import Settings
 from kymatui.ui import screens
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.wiring import SessionOptions, open_session
+from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.wiring.worlds import KYMAS, kyma_cluster, named
 
@@ -166,8 +168,18 @@ async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_
                     break
                 await pilot.pause(0.05)
             await walker.walk()
+        fleet = FleetApp(lambda: open_remote(RemoteOptions(options, by_hand=options)), settings=Settings())
+        fleet.animation_level = "none"
+        async with fleet.run_test(size=SIZE) as pilot:
+            remote = Walker(pilot)
+            remote.screens, remote.keys, remote.commands = walker.screens, walker.keys, walker.commands
+            for _ in range(200):
+                if fleet.fleet is not None and fleet.fleet.rows:
+                    break
+                await pilot.pause(0.05)
+            await remote.walk()
         cluster.close()
-    assert all_screens() - walker.screens == set(), "screens that no key leads to"
+    assert all_screens() - remote.screens == set(), "screens that no key leads to"
     assert len(walker.keys) > 50
     assert len(walker.commands) > 10
     assert seen != []
