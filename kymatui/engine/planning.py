@@ -171,12 +171,12 @@ class Planner:
         bundle = self._bundle
         definitions = {identity(read_ref(body)) for body in bundle.crds}
         own = self._own_namespace()
+        owned = {id(body) for body in own}
         found = []
         for number, wave in enumerate(waves((*bundle.crds, *own, *bundle.objects))):
             for body in wave:
                 key = identity(read_ref(body))
-                is_own = any(body is one for one in own)
-                part = Part.DEFINITION if key in definitions else Part.NAMESPACE if is_own else Part.OBJECT
+                part = Part.DEFINITION if key in definitions else Part.NAMESPACE if id(body) in owned else Part.OBJECT
                 found.append(_Entry(body, part, number))
         return found
 
@@ -234,15 +234,15 @@ class Planner:
             self._observed[ref] = Observed()
             reason = f"the namespace {ref.namespace} does not exist"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
-        if ref.namespace in coming:
-            self._observed[ref] = Observed()
-            return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
         if self._cluster.kind(ref.kind) is None:
             self._observed[ref] = Observed()
             if ref.kind in self._scopes.brought:
                 return self._unchecked(entry, "its definition comes with the plan")
             reason = f"the cluster does not serve {ref.kind}, and no definition of it comes with the plan"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
+        if ref.namespace in coming:
+            self._observed[ref] = Observed()
+            return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
         sight = self._look(entry)
         self._observed[ref] = sight.observed
         return Step(

@@ -11,12 +11,16 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.engine.bundles import Bundle
+from kymatui.engine.planning import plan
+from kymatui.engine.plans import Intent
+from kymatui.engine.running import SystemClock
 from kymatui.engine.sources import charts, raw
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.process import RunningSandbox, start_sandbox
@@ -27,8 +31,6 @@ from kymatui.wiring.options import SessionOptions
 from tests.engine import walking
 from tests.engine.walking import Desk, Subject, Trouble
 
-INVALID = {"invalid-yaml", "valid-yaml"}
-"""Raw manifests that are none: they have to be refused with the file and the reason."""
 NAMESPACE = "walk"
 
 
@@ -73,32 +75,37 @@ class Walk:
     def __init__(self, cluster: KubeCluster, desk: Desk) -> None:
         self._cluster, self._desk = cluster, desk
         self.failed: list[str] = []
-        self.counts: dict[tuple[str, str], list[int]] = {}
+        self.counts: dict[tuple[str, str], Counter[str]] = {}
 
     def walk(self, subject: Subject) -> None:
-        if subject.name in INVALID:
-            self._way("library", subject, lambda: walking.refused_by_library(subject, self._cluster))
-            self._way("Manifest", subject, lambda: walking.refused_by_manifest(subject, self._desk))
+        """What the library refuses, a Manifest has to refuse, too: in words, and with nothing written."""
+        if self._refused(subject):
+            self._way("library", subject, lambda: walking.refused_by_library(subject, self._cluster), "refused")
+            self._way("Manifest", subject, lambda: walking.refused_by_manifest(subject, self._desk), "refused")
             return
         self._way("library", subject, lambda: walking.by_library(subject, self._cluster))
         self._way("Manifest", subject, lambda: walking.by_manifest(subject, self._desk))
 
-    def _way(self, way: str, subject: Subject, go: Callable[[], set[str] | None]) -> None:
+    def _refused(self, subject: Subject) -> bool:
+        """Whether it is nothing to install here: it does not render, or asks for kinds that nobody serves."""
+        try:
+            bundle = subject.make(0, self._cluster)
+            return bool(plan(Intent(bundle), self._cluster, SystemClock()).blockers)
+        except KymatuiError:
+            return True
+
+    def _way(self, way: str, subject: Subject, go: Callable[[], set[str]], good: str = "ok") -> None:
         before, began = walking.holdings(self._cluster), time.monotonic()
         try:
-            kept = go() or set()
-            walking.same_again(self._cluster, before)
-            words = "; ".join(sorted(kept))
-            good = True
+            kept = go() | walking.same_again(self._cluster, before)
+            words, result = "; ".join(sorted(kept)), good
         except (KymatuiError, Trouble) as error:
-            words, good = f"{type(error).__name__}: {error}", False
-        seconds = time.monotonic() - began
-        print(f"{'ok  ' if good else 'FAIL'} {way:8} {subject.name:48} {seconds:6.1f} s  {words[:900]}", flush=True)
-        count = self.counts.setdefault((subject.kind, way), [0, 0])
-        count[0 if good else 1] += 1
-        if not good:
+            words, result = f"{type(error).__name__}: {error}", "FAIL"
             self.failed.append(f"{way} {subject.name}")
-            walking.sweep(self._cluster, before)
+        seconds = time.monotonic() - began
+        print(f"{result:8} {way:8} {subject.name:48} {seconds:6.1f} s  {words[:900]!r}", flush=True)
+        self.counts.setdefault((subject.kind, way), Counter())[result] += 1
+        walking.sweep(self._cluster, before)
 
 
 def main() -> None:
@@ -125,8 +132,8 @@ def walked(
         for subject in subjects:
             if not names or any(name in subject.name for name in names):
                 walk.walk(subject)
-    for (kind, way), (good, bad) in sorted(walk.counts.items()):
-        print(f"{kind:8} by {way:8}: {good} good, {bad} failed")
+    for (kind, way), count in sorted(walk.counts.items()):
+        print(f"{kind:8} by {way:8}: {count['ok']} good, {count['refused']} refused, {count['FAIL']} failed")
     return walk.failed
 
 

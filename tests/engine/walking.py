@@ -87,13 +87,30 @@ def wait_for(holds: Callable[[], bool], what: Callable[[], str], seconds: float 
         time.sleep(0.05)
 
 
-def same_again(cluster: KubeCluster, before: dict[str, Json], kept: frozenset[str] = frozenset()) -> None:
-    """Everything is as before, once the cluster has collected what was left to it; `kept` are lines that may stay."""
+def same_again(cluster: KubeCluster, before: dict[str, Json]) -> set[str]:
+    """Everything is as before, once the cluster has collected what was left to it.
+
+    Returns what stays by a rule: objects that ask for it (helm.sh/resource-policy), and the claims of StatefulSets with
+    their volumes, which Kubernetes keeps for whoever comes back.
+    """
+    kept: set[str] = set()
 
     def left() -> list[str]:
-        return [line for line in differences(before, holdings(cluster)) if line not in kept]
+        after = holdings(cluster)
+        lines = differences(before, after)
+        found = {line for line in lines if line.startswith("left: ") and _stays(after[line.removeprefix("left: ")])}
+        kept.clear()
+        kept.update(line.removeprefix("left: ") for line in found)
+        return [line for line in lines if line not in found]
 
     wait_for(lambda: not left(), lambda: "not as before: " + "; ".join(left()[:8]), seconds=20.0)
+    return kept
+
+
+def _stays(body: Json) -> bool:
+    annotations = body["metadata"].get("annotations") or {}
+    keeps = annotations.get("helm.sh/resource-policy") == "keep"
+    return keeps or body.get("kind") in ("PersistentVolumeClaim", "PersistentVolume")
 
 
 # what is walked with
@@ -242,34 +259,36 @@ def manifest(desk: Desk, subject: Subject, digest: str, **more: Any) -> Json:
     }
 
 
-def by_manifest(subject: Subject, desk: Desk) -> None:
+def by_manifest(subject: Subject, desk: Desk) -> set[str]:
     """Raises Trouble."""
-    folder = "component-descriptors/" if subject.kind == "raw" else ""
     for content in subject.layers:
-        digest = desk.push(f"{folder}walk/{subject.name}", content)
-        body = manifest(desk, subject, digest)
-        if subject.kind == "chart":
-            flags = f"Namespace={subject.namespace},CreateNamespace=true"
-            entry = {"name": subject.name, "clientConfig": flags}
-            config = desk.push(f"walk/{subject.name}", yaml.safe_dump({"configs": [entry]}).encode())
-            body["spec"]["config"] = {**body["spec"]["installs"][0]["source"], "ref": config}
-        ref = desk.put(body)
+        ref = desk.put(_with_layer(subject, desk, content))
         _is_well(desk.settle(ref), desk.cluster.get(ref) or {})
     desk.gone(ref)
+    return set()
+
+
+def _with_layer(subject: Subject, desk: Desk, content: bytes) -> Json:
+    folder = "component-descriptors/" if subject.kind == "raw" else ""
+    body = manifest(desk, subject, desk.push(f"{folder}walk/{subject.name}", content))
+    if subject.kind == "chart":
+        entry = {"name": subject.name, "clientConfig": f"Namespace={subject.namespace},CreateNamespace=true"}
+        config = desk.push(f"walk/{subject.name}", yaml.safe_dump({"configs": [entry]}).encode())
+        body["spec"]["config"] = {**body["spec"]["installs"][0]["source"], "ref": config}
+    return body
 
 
 def refused_by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
-    """What is no manifest is refused in words, and nothing is written."""
+    """What cannot be installed is refused in words."""
     try:
-        subject.make(0, cluster)
+        install(subject.make(0, cluster), cluster, options=Options(limits=LIMITS))
     except KymatuiError as error:
         return {str(error)}
-    raise Trouble("it was taken for a manifest")
+    raise Trouble("it was installed")
 
 
 def refused_by_manifest(subject: Subject, desk: Desk) -> set[str]:
-    digest = desk.push(f"component-descriptors/walk/{subject.name}", subject.layers[0])
-    ref = desk.put(manifest(desk, subject, digest))
+    ref = desk.put(_with_layer(subject, desk, subject.layers[0]))
     words = str(desk.settle(ref, "Error")["lastOperation"]["operation"])
     desk.gone(ref)
     return {words}

@@ -1,0 +1,14 @@
+"""A Manifest and its controller, in a namespace of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.controllers.desks import Desk
+from tests.engine.places import Place
+
+
+@pytest.fixture
+def desk(place: Place) -> Desk:
+    place.raw.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}, manager="test")
+    return Desk(place)

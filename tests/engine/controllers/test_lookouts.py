@@ -1,0 +1,179 @@
+"""What Manifests wait for is watched once on each cluster, and nobody watches what nobody needs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.manifest.lookouts import Lookouts
+from kymatui.errors import UnreachableError
+from tests.engine.places import eventually
+
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+
+
+def deployment(name: str, namespace: str = "kyma-system") -> ObjectRef:
+    return ObjectRef(DEPLOYMENT, namespace, name)
+
+
+def manifest(name: str) -> ObjectRef:
+    return ObjectRef(MANIFEST, "kcp-system", name)
+
+
+class Watched:
+    """One watch that a test speaks through."""
+
+    def __init__(self, subject: tuple[GroupVersionKind, str]) -> None:
+        self.subject = subject
+        self.closed = False
+        self._condition = threading.Condition()
+        self._found: set[ObjectRef] = set()
+
+    def say(self, ref: ObjectRef) -> None:
+        with self._condition:
+            self._found.add(ref)
+            self._condition.notify_all()
+
+    def wait(self, seconds: float, cancel: threading.Event | None = None) -> frozenset[ObjectRef]:
+        with self._condition:
+            self._condition.wait_for(lambda: self._found or self.closed, 30.0)
+            found, self._found = frozenset(self._found), set()
+            return found
+
+    def close(self) -> None:
+        with self._condition:
+            self.closed = True
+            self._condition.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Cluster:
+    """As much of a cluster as lookouts ask for."""
+
+    def __init__(self, name: str = "skr", *, down: bool = False) -> None:
+        self.name, self.down = name, down
+        self.watches: list[Watched] = []
+
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Watched:
+        if self.down:
+            raise UnreachableError("nobody answers")
+        self.watches += [Watched(subject) for subject in kinds]
+        return self.watches[-1]
+
+    @property
+    def open(self) -> list[str]:
+        return [one.subject[1] for one in self.watches if not one.closed]
+
+
+@pytest.fixture
+def woken() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def lookouts(woken: list[str]) -> Iterable[Lookouts]:
+    found = Lookouts(most=2)
+    found.begin(lambda ref: woken.append(ref.name))
+    yield found
+    found.end()
+
+
+def test_before_anybody_listens_nothing_is_watched() -> None:
+    cluster: Any = Cluster()
+    assert Lookouts().look(manifest("a"), cluster, [deployment("x")]) is False
+    assert cluster.watches == []
+
+
+def test_a_change_wakes_those_who_need_the_object_and_no_others(lookouts: Lookouts, woken: list[str]) -> None:
+    cluster: Any = Cluster()
+    assert lookouts.look(manifest("a"), cluster, [deployment("x")])
+    assert lookouts.look(manifest("b"), cluster, [deployment("y")])
+    (only,) = cluster.watches
+    only.say(deployment("elsewhere"))
+    only.say(deployment("y"))
+    eventually(lambda: woken == ["b"], "b is woken")
+
+
+def test_the_same_name_on_two_clusters_is_two_objects(lookouts: Lookouts, woken: list[str]) -> None:
+    one: Any = Cluster("one")
+    two: Any = Cluster("two")
+    lookouts.look(manifest("a"), one, [deployment("x")])
+    lookouts.look(manifest("b"), two, [deployment("x")])
+    two.watches[0].say(deployment("x"))
+    eventually(lambda: woken == ["b"], "b is woken")
+
+
+def test_a_watch_ends_with_the_last_who_needs_it(lookouts: Lookouts) -> None:
+    cluster: Any = Cluster()
+    lookouts.look(manifest("a"), cluster, [deployment("x")])
+    lookouts.look(manifest("b"), cluster, [deployment("x"), deployment("y", "other")])
+    assert lookouts.watched() == {"skr": ["Deployment kyma-system", "Deployment other"]}
+    lookouts.look(manifest("b"), cluster, [deployment("x")])
+    lookouts.leave(manifest("a"))
+    assert cluster.open == ["kyma-system"]
+    lookouts.leave(manifest("b"))
+    assert (cluster.open, lookouts.watched()) == ([], {})
+
+
+def test_what_is_needed_besides_is_added_until_the_next_look(lookouts: Lookouts) -> None:
+    cluster: Any = Cluster()
+    lookouts.look(manifest("a"), cluster, [deployment("x", "one")])
+    lookouts.look(manifest("a"), cluster, [deployment("y", "two")], more=True)
+    assert cluster.open == ["one", "two"]
+    lookouts.look(manifest("a"), cluster, [deployment("y", "two")])
+    assert cluster.open == ["two"]
+
+
+def test_many_namespaces_are_one_watch(lookouts: Lookouts) -> None:
+    cluster: Any = Cluster()
+    lookouts.look(manifest("a"), cluster, [deployment("x", f"space-{number}") for number in range(9)])
+    assert cluster.open == [""]
+    lookouts.look(manifest("a"), cluster, [deployment("x", "space-1")])
+    assert cluster.open == ["space-1"]
+
+
+def moved(lookouts: Lookouts, one: Any, two: Any) -> None:
+    lookouts.look(manifest("a"), two, [deployment("x")])
+
+
+def let_go(lookouts: Lookouts, one: Any, two: Any) -> None:
+    lookouts.forget(one)
+
+
+def crowded(lookouts: Lookouts, one: Any, two: Any) -> None:
+    three: Any = Cluster("three")
+    lookouts.look(manifest("b"), two, [deployment("x")])
+    lookouts.look(manifest("c"), three, [deployment("x")])
+
+
+def ended(lookouts: Lookouts, one: Any, two: Any) -> None:
+    lookouts.end()
+
+
+@pytest.mark.parametrize("happens", [moved, let_go, crowded, ended])
+def test_no_watch_outlives_its_reason(lookouts: Lookouts, happens: Callable[[Lookouts, Any, Any], None]) -> None:
+    one, two = Cluster("one"), Cluster("two")
+    cluster: Any = one
+    lookouts.look(manifest("a"), cluster, [deployment("x")])
+    happens(lookouts, one, two)
+    assert one.open == []
+
+
+def test_who_cannot_be_watched_is_told_to_look_himself(lookouts: Lookouts) -> None:
+    cluster: Any = Cluster(down=True)
+    assert lookouts.look(manifest("a"), cluster, [deployment("x")]) is False
+    cluster.down = False
+    assert lookouts.look(manifest("a"), cluster, [deployment("x"), deployment("y")])
