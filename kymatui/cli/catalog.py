@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from kymatui.cli.connecting import is_remote
 from kymatui.cli.following import catalogs, configure_reading
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
@@ -59,6 +60,10 @@ def run(args: argparse.Namespace) -> int:
 
         say(document(json_schema(), "yaml" if args.output == "yaml" else "json"))
         return 0
+    if is_remote(args):
+        from kymatui.cli.runtime_catalog import show
+
+        return show(args)
     printer = _Printer(args.output, watching=args.watch)
     with closing(catalogs(args)) as seen:
         for catalog in seen:

@@ -190,6 +190,7 @@ class RuntimeSession:
             return attempt + 1
         inner.start(self._bell.ring)
         self._inner, self._error, self._since = inner, None, time.time()
+        inner.tell_templates(self._control.objects(_TEMPLATES.feed))  # from now on whenever they change
         if self._closed.is_set():
             self._drop()
         self._bell.ring()
@@ -285,7 +286,9 @@ class RuntimeSession:
 
     def _control_changed(self) -> None:
         """A Secret that changed makes the connection one of the past; that nothing else changes."""
-        states = self._control.states()
+        states, inner = self._control.states(), self._inner
+        if inner is not None:
+            inner.tell_templates(self._control.objects(_TEMPLATES.feed))
         secrets = states.get(_SECRET.feed)
         if secrets is not None and secrets.state is FeedState.LIVE:
             now = frozenset(map(_version, self._control.objects(_SECRET.feed)))

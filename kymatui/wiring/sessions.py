@@ -72,6 +72,7 @@ class CatalogSession:
         self._definitions = Definitions()
         self._rules = rules
         self._catalogs = CommunityCatalogs(options.catalogs, self._changed)
+        self._told: tuple[Object, ...] = ()
         self._look = threading.Event()
         self._state = threading.Condition()
         self._closed = threading.Event()
@@ -154,6 +155,15 @@ class CatalogSession:
             raw_manifests=self._catalogs.raw_manifests,
             rules=self._rules,
         )
+
+    def tell_templates(self, templates: tuple[Object, ...]) -> None:
+        """Templates that are not in this cluster, though their modules may be: a control plane's own.
+
+        Their resources are followed, too.
+        """
+        if templates is not self._told:
+            self._told = templates
+            self._wake()
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
         """Follows the events of these objects (and what else happens in their namespaces) until the next call.
@@ -306,7 +316,7 @@ class CatalogSession:
         self._modules = wanted
 
     def _wanted_kinds(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        return module_kinds(self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates)
+        return module_kinds((*self._feeds.objects(KYMA_KINDS[1].feed), *self._told), self._catalogs.templates)
 
     def _notice_definitions(self) -> None:
         """Kinds that came or went make what is known of the server old; asked again until all are served."""
@@ -342,7 +352,7 @@ class CatalogSession:
     def _inputs(self) -> object:
         """What decides which kinds are watched; the tuples stay the same objects until something changes."""
         templates, outside = self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates
-        return _Same(templates), _Same(outside), _Same(self._feeds.objects(DEFINITIONS))
+        return _Same(templates), _Same(outside), _Same(self._told), _Same(self._feeds.objects(DEFINITIONS))
 
     def _wake(self) -> None:
         self._look.set()
