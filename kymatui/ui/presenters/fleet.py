@@ -190,7 +190,7 @@ def group_rows(runtimes: Iterable[Runtime], what: str) -> list[Row]:
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_of(runtime, what), []).append(runtime)
-    return [_group_row(what, name, found) for name, found in members.items()]
+    return [_group_row(what, name, found) for name, found in sorted(members.items())]
 
 
 def _group_row(what: str, name: str, found: Sequence[Runtime]) -> Row:

@@ -95,11 +95,14 @@ class FleetScreen(FramedScreen):
             return
         seen = self.fleet_app.fleet
         if seen is not None:
-            self._set_columns()
+            turned = self._set_columns()
             self.main_widget().show(self._rows(seen))
+            if turned:
+                self.main_widget().action_edge(-1)
         self._show_around()
 
-    def _set_columns(self) -> None:
+    def _set_columns(self) -> bool:
+        """Whether lines of another kind come."""
         from kymatui.ui.presenters.fleet import COLUMNS, GROUP_COLUMNS
 
         wanted = GROUP_COLUMNS if self._group else COLUMNS
@@ -108,6 +111,8 @@ class FleetScreen(FramedScreen):
             table = self.main_widget()
             table.set_columns(wanted)
             table.set_order(Sort("count") if self._group else BY_STATE)
+            return True
+        return False
 
     def _rows(self, seen: FleetSeen) -> list[Row]:
         from kymatui.ui.presenters.fleet import group_rows, key_text, with_runtime

@@ -1,0 +1,190 @@
+"""A fleet in most situations an operator meets, standing still, and an app on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kymatui.domain.fleet_manifests import ManifestSight, read_sight
+from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
+from kymatui.domain.fleets import fleet
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.settings.loading import Settings
+from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.fleet_view import RUNTIME_FEED
+from tests.domain import builders as b
+from tests.ui.worlds import StillSession, world
+
+CONTROL = "kcp-system"
+FEEDS = {
+    f"{kind}.operator.kyma-project.io": Feed(FeedState.LIVE, b.NOW)
+    for kind in ("kymas", "manifests", "modulereleasemetas")
+}
+METAS = [
+    b.meta("btp-operator", {"regular": "1.3.1", "fast": "1.3.1"}, namespace=CONTROL),
+    b.meta("istio", {"regular": "1.20.3", "fast": "1.21.0"}, namespace=CONTROL),
+    b.meta("keda", {"regular": "1.6.0", "fast": "1.8.2"}, namespace=CONTROL),
+]
+
+
+def runtime(name: str, plan: str, region: str, *reports: b.Json, days: int = 90, **more: Any) -> b.Json:
+    """A Kyma of the control plane."""
+    labelled = {
+        "kyma-project.io/shoot-name": f"c-{name[:7]}",
+        "kyma-project.io/broker-plan-name": plan,
+        "kyma-project.io/region": region,
+        "kyma-project.io/platform-region": f"cf-{region}",
+        **more.pop("labelled", {}),
+    }
+    metadata = more.pop("metadata", {})
+    found = b.kyma((), name=name, namespace=CONTROL, status=reports, labelled=labelled, **more)
+    found["metadata"] |= {"creationTimestamp": b.stamp(days * 86400), **metadata}
+    return found
+
+
+KYMAS = (
+    runtime(
+        "8229990c-2b1d",
+        "aws",
+        "eu10",
+        b.report("btp-operator", "1.2.0", "Warning", message="Secret sap-btp-manager not found"),
+        b.report("istio", "1.20.3"),
+        b.report("keda", "1.6.0"),
+        state="Warning",
+    ),
+    runtime(
+        "1d0a77e2-77aa",
+        "azure",
+        "us10",
+        b.report("istio", "1.21.0", channel="fast"),
+        b.report("keda", "1.8.2"),
+        days=12,
+    ),
+    runtime("77c01b9f-04fe", "gcp", "eu20", b.report("istio", "1.19.0", "Error"), state="Error"),
+    runtime(
+        "9be2ff01-5d5d",
+        "aws",
+        "eu10",
+        b.report("keda", "1.6.0", maintenance=True, message="waiting for next maintenance window"),
+        b.report("istio", "1.20.3"),
+    ),
+    runtime(
+        "c0ffee00-1234",
+        "aws",
+        "eu20",
+        b.report("keda", "1.6.0", "Deleting"),
+        state="Deleting",
+        metadata={"deletionTimestamp": b.stamp(600), "finalizers": ["operator.kyma-project.io/Kyma"]},
+    ),
+    runtime(
+        "d00dcafe-9999",
+        "azure",
+        "us10",
+        b.report("keda", "1.6.0", "Processing"),
+        state="Processing",
+        labelled={"operator.kyma-project.io/skip-reconciliation": "true"},
+        days=1,
+    ),
+)
+
+
+def manifest(module: str, version: str, state: str, owner: str, operation: str, ago: float) -> ManifestSight:
+    raw = b.manifest(module, version, state, owner=owner, namespace=CONTROL)
+    raw["status"] |= {
+        "conditions": [{"type": "Installation", "status": "True", "lastTransitionTime": b.stamp(ago)}],
+        "lastOperation": {"operation": operation},
+    }
+    found = read_sight(raw)
+    assert found is not None
+    return found
+
+
+MANIFESTS = (
+    manifest("istio", "1.19.0", "Error", "77c01b9f-04fe", "the manager is not running", 1800),
+    manifest("keda", "1.6.0", "Deleting", "c0ffee00-1234", "waiting for module crs deletion", 600),
+    manifest("warden", "0.19.0", "Processing", "9be2ff01-5d5d", "installing", 90),
+)
+LABELLED_MANDATORY = replace(MANIFESTS[2], mandatory=True)
+
+
+def painter(kymas: Sequence[b.Json] = KYMAS) -> FleetPainter:
+    """The fleet, as it is followed."""
+    from kymatui.domain.fleets import metas_by_module
+
+    found = FleetPainter()
+    found.metas(metas_by_module(METAS))
+    found.kymas(rows(kymas), b.NOW, notice=False)
+    sights = (*MANIFESTS[:2], LABELLED_MANDATORY)
+    found.manifests({(sight.namespace, sight.name): sight for sight in sights})
+    return found
+
+
+def rows(kymas: Sequence[b.Json]) -> Any:
+    return {(one.ref.namespace, one.name): one for one in fleet(kymas).runtimes}
+
+
+def at_runtime(feed: Feed) -> Snapshot:
+    """The catalog of a runtime that is doing so."""
+    found = world()
+    return replace(found, feeds={**found.feeds, RUNTIME_FEED: feed})
+
+
+class StillRuntime(StillSession):
+    """A runtime's session; what is written would go to `inner`."""
+
+    def __init__(self, feed: Feed) -> None:
+        super().__init__(at_runtime(feed))
+        self.inner = self if feed.state is FeedState.LIVE else None
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class StillFleet:
+    """A control plane that changes only when a test says so; `runtimes` are those that somebody looked at."""
+
+    name = "kcp-prod"
+    namespace = ""
+    read_only = False
+    traffic = (0, 0)
+
+    def __init__(self, wanted: str = "", feeds: dict[str, Feed] | None = None) -> None:
+        self.wanted = wanted
+        self.painter = painter()
+        self.feeds = FEEDS if feeds is None else feeds
+        self.answers: dict[Key, Feed] = {}
+        self.runtimes: dict[Key, StillRuntime] = {}
+        self.retries = 0
+        self._changed: Callable[[], None] = lambda: None
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        self._changed = on_change
+
+    def picture(self) -> FleetPicture:
+        return self.painter.picture(self.name, self.feeds, b.NOW)
+
+    @property
+    def straight_to(self) -> Key | None:
+        found = self.picture().named(self.wanted) if self.wanted else None
+        return (found.ref.namespace, found.name) if found is not None else None
+
+    def runtime(self, key: Key) -> StillRuntime:
+        found = self.runtimes[key] = StillRuntime(self.answers.get(key, Feed(FeedState.LIVE, b.NOW)))
+        return found
+
+    def change(self, *kymas: b.Json, gone: Sequence[Key] = ()) -> None:
+        """Kymas that changed, and those that went."""
+        self.painter.kymas({**rows(kymas), **dict.fromkeys(gone)}, b.NOW - 60, notice=True)
+        self._changed()
+
+    def retry(self) -> None:
+        self.retries += 1
+
+    def close(self) -> None:
+        pass
+
+
+def fleet_app(source: StillFleet, **settings: object) -> FleetApp:
+    return FleetApp(lambda: source, settings=Settings(**settings), clock=lambda: b.NOW)  # type: ignore[arg-type]

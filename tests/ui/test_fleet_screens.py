@@ -1,0 +1,233 @@
+"""The fleet: keys pressed, screens read; and what happens when runtimes change, or cannot be looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.errors import UnreachableError
+from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.fleet_view import MOST_RUNTIMES, RuntimeViews
+from kymatui.ui.mailbox import Mailbox
+from kymatui.ui.screens.catalog import CatalogScreen
+from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.module import ModuleScreen
+from kymatui.ui.widgets.frame import TopLine
+from tests.domain import builders as b
+from tests.ui.driving import SIZE, cell, shown, table, text, until
+from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, runtime
+
+WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED = (raw["metadata"]["name"] for raw in KYMAS)
+ALL = {WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED}
+
+
+async def there(pilot: Pilot[Any]) -> FleetApp:
+    app = pilot.app
+    assert isinstance(app, FleetApp)
+    await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows) and bool(table(app).rows))
+    await pilot.pause()
+    return app
+
+
+def names(app: FleetApp) -> list[str]:
+    return [key.rpartition("/")[2] for key in shown(app)]
+
+
+async def test_the_worst_runtime_comes_first_and_the_line_says_who_must_act() -> None:
+    async with fleet_app(StillFleet()).run_test(size=(160, 40)) as pilot:
+        app = await there(pilot)
+        assert names(app)[:3] == [ERROR, WARNING, GOING]
+        assert "waiting for lifecycle-manager" in text(app, "#reason")
+        await pilot.press("j")
+        assert "Secret sap-btp-manager not found   waiting for YOU" in text(app, "#reason")
+        key = f"{CONTROL}/{WARNING}"
+        found = [cell(app, key, column) for column in ("plan", "region", "modules", "drift", "worst", "age", "skr")]
+        assert found == ["aws", "eu10", "3", "1", "btp-operator", "90d", "–"]
+        assert cell(app, f"{CONTROL}/{SKIPPED}", "state").endswith("Processing skip")
+
+
+NARROWED: list[tuple[tuple[str, ...], set[str]]] = [
+    (("1", *"j", "enter"), {WELL, SKIPPED}),  # by plan: aws has three runtimes, azure two
+    (("escape",), ALL),
+    (("slash", *"eu10", "enter"), {WARNING, WINDOW}),
+    (("escape",), ALL),
+    (("slash", *"-l region=us10", "enter"), {WELL, SKIPPED}),
+    (("escape",), ALL),
+    (("slash", "g", "c", "p", "enter"), {ERROR}),
+    (("escape",), ALL),
+    (("ctrl+z",), {WARNING, WELL, ERROR, GOING, SKIPPED}),
+    (("escape",), ALL),
+    (("m", "enter"), {WARNING}),
+    (("escape", "m", "j", "right", "enter"), {WARNING, WINDOW}),
+    (("escape",), ALL),
+    (("colon", *"group region", "enter", "enter"), {WARNING, WINDOW}),
+]
+
+
+async def test_what_hides_runtimes_is_said_and_escape_takes_it_away() -> None:
+    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        for keys, expected in NARROWED:
+            await pilot.press(*keys)
+            await pilot.pause()
+            await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+            assert set(names(app)) == expected, keys
+            assert ("of 6" in text(app, "#views")) == (expected != ALL), keys
+
+
+async def test_groups_count_states() -> None:
+    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        await pilot.press("g")
+        await pilot.pause()
+        assert [cell(app, key, "name") for key in shown(app)] == ["aws", "azure", "gcp"]
+        counts = [cell(app, "plan\0aws", name) for name in ("count", "ready", "warning", "error", "deleting", "drift")]
+        assert counts == ["3", "1", "1", "–", "1", "1"]
+
+
+async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour() -> None:
+    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        await pilot.press("m", "j")
+        await pilot.pause()
+        istio = next(row for row in table(app).rows if row.key == "istio")
+        assert [istio.cells[f"place:{n}"].text for n in range(3)] == ["[1.21.0: 1]", "1.20.3: 2", "1.19.0: 1"]
+        await pilot.press("right")
+        assert "1.20.3" in text(app, "#reason")
+
+
+async def test_who_waits_for_whom() -> None:
+    async with fleet_app(StillFleet()).run_test(size=(160, 40)) as pilot:
+        app = await there(pilot)
+        await pilot.press("w")
+        await pilot.pause()
+        found = {(row.cells["on"].text, row.cells["module"].text) for row in table(app).rows}
+        assert found == {
+            ("lifecycle-manager", "istio"),
+            ("YOU", "btp-operator"),
+            ("lifecycle-manager", "(the runtime)"),
+            ("YOU", "keda"),
+            ("YOU", "(the runtime)"),
+            ("keda's manager", "keda"),
+            ("warden's manager", "warden"),
+            ("a maintenance window", "keda"),
+        }
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+
+
+async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
+    source = StillFleet()
+    async with fleet_app(source).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        await pilot.press("h")
+        await pilot.pause()
+        assert [row.cells["module"].text for row in table(app).rows] == ["warden", "keda", "istio"]
+        healed = runtime(ERROR, "gcp", "eu20", b.report("istio", "1.20.3"))
+        source.change(healed, gone=[(CONTROL, GOING)])
+        await until(pilot, lambda: len(table(app).rows) > 4)
+        found = {(row.cells["module"].text, row.cells["what"].text, row.cells["after"].text) for row in table(app).rows}
+        assert ("istio", "version", "1.20.3") in found
+        assert ("(the runtime)", "runtime", "–") in found
+        await pilot.press("escape")
+        await pilot.pause()
+        assert GOING not in names(app)
+        assert cell(app, f"{CONTROL}/{ERROR}", "state").endswith("Ready")
+
+
+async def test_a_runtime_has_a_catalog_below_the_fleet_and_minus_leads_to_and_fro() -> None:
+    source = StillFleet()
+    async with fleet_app(source).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        assert app.why_no_writes.startswith("choose a runtime")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and app.catalog is not None)
+        assert list(source.runtimes) == [(CONTROL, ERROR)]
+        assert app.screen.query_one(TopLine).facts.trail == ("fleet", ERROR)
+        assert app.why_no_writes == ""
+        assert app.view.session is source.runtimes[CONTROL, ERROR]
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
+        await pilot.press("minus", "minus", "escape", "escape")
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+        assert cell(app, f"{CONTROL}/{ERROR}", "skr") == "looked at"
+        await pilot.press("minus")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+        await pilot.press(*":fleet", "enter")
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+
+
+async def test_a_runtime_that_cannot_be_reached_costs_itself_only() -> None:
+    source = StillFleet()
+    source.answers[CONTROL, ERROR] = Feed(FeedState.FAILED, b.NOW, "77c01b9f did not answer within 10 s")
+    async with fleet_app(source).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and app.catalog is not None)
+        await pilot.pause()
+        assert "did not answer within 10 s" in text(app, "#banner")
+        assert app.why_no_writes == "the runtime cannot be looked at"
+        assert app.view.session is None
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+        assert cell(app, f"{CONTROL}/{ERROR}", "skr") == "unreachable"
+        assert text(app, "#banner") == ""
+
+
+@pytest.mark.parametrize("wanted", [WELL, f"{CONTROL}/{WELL}", f"c-{WELL[:7]}"])
+async def test_straight_to_one_runtime(wanted: str) -> None:
+    async with fleet_app(StillFleet(wanted)).run_test(size=SIZE) as pilot:
+        app = pilot.app
+        assert isinstance(app, FleetApp)
+        await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and app.catalog is not None)
+        assert app.runtime_key == (CONTROL, WELL)
+
+
+async def test_a_runtime_that_is_not_there_is_said_to_be_missing() -> None:
+    async with fleet_app(StillFleet("nobody")).run_test(size=SIZE) as pilot:
+        app = await there(pilot)
+        await until(pilot, lambda: bool(app.problems))
+        assert "no runtime nobody" in app.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (FeedState.SYNCING, "Loading"),
+        (FeedState.ABSENT, "No Kyma on this cluster"),
+        (FeedState.FORBIDDEN, "Not allowed to look"),
+        (FeedState.FAILED, "does not answer"),
+        (FeedState.LIVE, "No runtimes"),
+    ],
+)
+async def test_a_fleet_without_rows_says_why(state: FeedState, words: str) -> None:
+    source = StillFleet(feeds={"kymas.operator.kyma-project.io": Feed(state, b.NOW, "because")})
+    source.painter = type(source.painter)()
+    async with fleet_app(source).run_test(size=SIZE) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: words in str(app.screen.query_one("#notice").render()))
+
+
+async def test_no_connection_to_the_control_plane_is_said_on_the_first_screen() -> None:
+    def connect() -> StillFleet:
+        raise UnreachableError("https://10.0.0.1:6443 refused the connection")
+
+    async with FleetApp(connect, clock=lambda: b.NOW).run_test(size=SIZE) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "No connection" in str(app.screen.query_one("#notice").render()))
+
+
+def test_eight_runtimes_are_kept_and_the_one_that_nobody_used_for_longest_goes() -> None:
+    source = StillFleet()
+    views = RuntimeViews(Mailbox(lambda _: None), lambda: b.NOW)
+    keys = [(CONTROL, f"r{number}") for number in range(MOST_RUNTIMES)]
+    first, *others = [views.of(key, source) for key in keys]
+    assert views.of(keys[0], source) is first
+    views.of((CONTROL, "one more"), source)
+    assert set(views.feeds()) == {*keys[:1], *keys[2:], (CONTROL, "one more")}
+    assert others[0].link._closed.is_set()
+    assert not first.link._closed.is_set()
+    views.close()
