@@ -7,10 +7,12 @@ the newest revision, what is installed is read from its manifest.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -19,6 +21,7 @@ from kymatui.engine.inventories import KEY, Inventory, Item, State, merged, read
 from kymatui.engine.keeping import secret_text
 from kymatui.engine.ordering import clean
 from kymatui.engine.ports import Cluster, Object, ServedKind
+from kymatui.engine.sources.reading import read_objects, unique
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.manifests import split_manifests
 from kymatui.helm.releases import (
@@ -146,6 +149,22 @@ class ReleaseKeeper:
         found = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
         return found, release.version
 
+    def as_installed(self, bundle: Bundle) -> Bundle:
+        """The bundle as it was rendered when it was installed, where its chart and its values are still the same.
+
+        Charts make up passwords and certificates: rendered anew, they would be others each time.
+        """
+        history = self._history()
+        latest, asked = (history[-1].release if history else None), bundle.release
+        if latest is None or asked is None or latest.status in _GONE:
+            return bundle
+        if _written(latest.chart, latest.config) != _written(asked.chart, asked.config):
+            return bundle
+        objects = unique(read_objects(latest.manifest, f"Secret {latest.key}"))
+        hooks = (BundleHook(one.hook, load_exactly(one.hook.content)) for one in latest.hooks)
+        kept = ChartRelease(asked.chart, asked.config, latest.manifest, latest.notes)
+        return replace(bundle, objects=tuple(objects), hooks=tuple(hooks), release=kept)
+
     def _hooks(self, release: Release) -> tuple[BundleHook, ...]:
         found = []
         for one in release.hooks:
@@ -271,6 +290,7 @@ class ReleaseKeeper:
         return datetime.fromtimestamp(self._now(), UTC)
 
 
+_GONE: Final = (Status.UNINSTALLING, Status.UNINSTALLED)
 _STATES: Final = {Status.DEPLOYED: State.INSTALLED, Status.UNINSTALLING: State.DELETING}
 
 
@@ -281,6 +301,10 @@ def _namespaced(served: ServedKind | None) -> bool | None:
 def _is_under_way(status: Status) -> bool:
     """Whether a run is at work on the revision, or was cut off: what hooks it had run counts."""
     return status.is_pending or status is Status.UNINSTALLING
+
+
+def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode([chart, config], order="sorted")
 
 
 def _digest(one: _Revision) -> str:

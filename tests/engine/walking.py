@@ -169,7 +169,7 @@ def by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
     for version in (0, 1):
         bundle = subject.make(version, cluster)
         install(bundle, cluster, options=options)
-        report = check(subject.make(version, cluster), cluster, options=options)
+        report = check(bundle, cluster, options=options)
         if not (report.consistent and report.ready):
             raise Trouble(f"version {version + 1} does not check clean: {report}"[:600])
     found = uninstall(bundle.name, bundle.namespace, cluster, options=options)

@@ -185,8 +185,6 @@ class InstallReader:
         )
         if config.is_set("DisableHooks"):
             made = replace(made, hooks=())
-        if config.is_set("CreateNamespace"):
-            made = _with_namespace(made)
         unused = tuple(f"clientConfig of {name}: {one} changes nothing here." for one in config.unused)
         return replace(made, notes=(*made.notes, *unused))
 
@@ -211,15 +209,3 @@ class InstallReader:
         spec = self._manifest.raw.get("spec")
         images = spec.get("localizedImages") if isinstance(spec, Mapping) else None
         return [one for one in images if isinstance(one, str)] if isinstance(images, list) else []
-
-
-def _with_namespace(bundle: Bundle) -> Bundle:
-    """The namespace of the release comes first, unless the chart has it, or it is always there."""
-    if bundle.namespace == "default" or any(_is_namespace(one, bundle.namespace) for one in bundle.objects):
-        return bundle
-    body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bundle.namespace}}
-    return replace(bundle, objects=(body, *bundle.objects))
-
-
-def _is_namespace(body: Mapping[str, Any], name: str) -> bool:
-    return body.get("kind") == "Namespace" and body.get("metadata", {}).get("name") == name

@@ -68,8 +68,8 @@ configs:
         ],
     )
     first, second = bundles(found, blobs)
-    assert [one["kind"] for one in first.objects] == ["Namespace", "ConfigMap"]
-    assert first.objects[1]["data"] == {"a": "1", "c": "x,y", "ns": "one"}
+    assert [one["kind"] for one in first.objects] == ["ConfigMap"], "a namespace that is made is no part of the release"
+    assert first.objects[0]["data"] == {"a": "1", "c": "x,y", "ns": "one"}
     assert (first.name, first.namespace, first.version, first.origin.kind) == ("first", "one", "1.2.3", "oci")
     assert second.objects[0]["data"] == {"a": "2", "c": "0", "ns": "default"}
     assert (second.name, second.namespace, second.origin.kind) == ("second", "default", "helm")

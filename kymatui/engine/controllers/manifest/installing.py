@@ -26,6 +26,7 @@ from kymatui.engine.inventories import Inventory
 from kymatui.engine.planning import installed, plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Policy
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
+from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.running import Run
 from kymatui.engine.sources.installs import Failure, InstallReader
 from kymatui.engine.transforms import transformed, with_annotations, with_labels
@@ -57,10 +58,10 @@ class Read:
 
 
 def read_bundles(site: Site, manifest: Manifest, cluster: Cluster) -> list[Read]:
-    """The installs, their objects marked as the Manifest's."""
+    """The installs, by the names that they have in the cluster."""
     by_secret = authenticated(site, manifest)
     found = InstallReader(manifest, site.blobs, site.target_of(cluster), authenticated=by_secret).read()
-    return [Read(one.name, one if isinstance(one, Failure) else _marked(site, manifest, one)) for one in found]
+    return [Read(one.name, one if isinstance(one, Failure) else _named(manifest, one)) for one in found]
 
 
 def recorded(read: Sequence[Read]) -> list[Installed]:
@@ -70,11 +71,16 @@ def recorded(read: Sequence[Read]) -> list[Installed]:
     ]
 
 
+def _named(manifest: Manifest, bundle: Bundle) -> Bundle:
+    return replace(bundle, name=unique_name(manifest, bundle))
+
+
 def _marked(site: Site, manifest: Manifest, bundle: Bundle) -> Bundle:
+    """Its objects marked as the Manifest's."""
     name = manifest.meta.name
     labels = {COMPONENT: name, PART_OF: "Kyma"} if len(name) <= _LONGEST_LABEL else {PART_OF: "Kyma"}
     marks = [with_labels(labels), with_annotations({ANNOTATION_MANIFEST: f"{manifest.meta.namespace}/{name}"})]
-    return replace(transformed(bundle, [*marks, *site.transforms]), name=unique_name(manifest, bundle))
+    return transformed(bundle, [*marks, *site.transforms])
 
 
 class Installation:
@@ -110,11 +116,17 @@ class Installation:
         if isinstance(found, Failure):
             return Result(name, State.ERROR, str(found.error))
         try:
-            return self._turn(name, found)
+            return self._turn(name, self._as_installed(found))
         except CancelledError:
             raise
         except KymatuiError as error:
             return Result(name, State.ERROR, str(error), self._known(found))
+
+    def _as_installed(self, bundle: Bundle) -> Bundle:
+        if bundle.release is not None:
+            keeper = ReleaseKeeper(self._cluster, bundle.name, bundle.namespace, self._site.clock.now)
+            bundle = keeper.as_installed(bundle)
+        return _marked(self._site, self._manifest, bundle)
 
     def _known(self, bundle: Bundle) -> Inventory | None:
         return installed(self._cluster, self._site.clock, bundle.name, bundle.namespace)
