@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kymatui.domain.audits.ignoring import Ignore
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Object, Snapshot
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
@@ -35,7 +36,7 @@ _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=me
 _MOST_OBJECTS: Final = 5000
 
 
-def inspect(session: CatalogSession, snapshot: Snapshot, seen: Catalog) -> Inspection:
+def inspect(session: CatalogSession | PairSession, snapshot: Snapshot, seen: Catalog) -> Inspection:
     """Everything besides the catalog; what may not be read is told, and fails nothing. Takes one GET an object."""
     from kymatui.adapters.kube.clusters import KubeCluster
 
@@ -191,7 +192,7 @@ def _release(name: str, raw: Mapping[str, Any]) -> Installation:
     return Installation(name, "Helm", ref, unfinished="" if status in _DONE else status, unread=words)
 
 
-def audited(session: CatalogSession, ignores: Sequence[Ignore] = ()) -> Report:
+def audited(session: CatalogSession | PairSession, ignores: Sequence[Ignore] = ()) -> Report:
     """The report on a session that has listed everything."""
     from kymatui.domain.audits.auditing import audit
     from kymatui.domain.catalog import catalog

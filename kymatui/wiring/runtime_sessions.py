@@ -183,7 +183,7 @@ class RuntimeSession:
         """Tries once; returns how often that was in vain."""
         try:
             self._follow_control()
-            inner = self._connect()
+            inner = self.connect()
         except KymatuiError as error:
             self._error, self._since = error, time.time()
             self._bell.ring()
@@ -196,8 +196,10 @@ class RuntimeSession:
         self._bell.ring()
         return 0
 
-    def _connect(self) -> CatalogSession:
-        """Raises UnreachableError where the runtime does not answer in time."""
+    def connect(self) -> CatalogSession:
+        """A session with the runtime alone, which was asked once. Raises what keeps it from being reached.
+
+        Raises UnreachableError where the runtime does not answer in time."""
         from kymatui.adapters.kube.client import Client
         from kymatui.adapters.kube.transport import Transport
         from kymatui.wiring.sessions import CatalogSession

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,17 @@ if TYPE_CHECKING:
     from kymatui.domain.audits.auditing import Report
     from kymatui.domain.audits.findings import Finding, Rule
     from kymatui.domain.audits.ignoring import Ignore
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.sessions import CatalogSession
 
 FORMATS = ("table", "json", "yaml", "md", "sarif", "html", "junit")
+FLEET = "*"
+"""What `--remote` without a runtime means."""
 _SEVERITIES = ("error", "warning", "info")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.connecting import add_remote_options
     from kymatui.cli.main import add_cluster_options
 
     parser.add_argument(
@@ -44,6 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser)
+    parser.add_argument(
+        "--remote",
+        metavar="RUNTIME",
+        nargs="?",
+        const=FLEET,
+        help="all runtimes of the control plane, or this one, which is looked into in more depth",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,13 +77,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
     """Opens the cluster with the gate shut, whatever else was said."""
-    from kymatui.cli.connecting import connected, wanted
+    from kymatui.cli.connecting import connected, is_remote, paired, wanted
     from kymatui.wiring.auditing import audited
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    if args.remote == FLEET:
+        return _fleet(args, ignores)
     options, settings = wanted(args)
-    session = connected(replace(options, read_only=True), settings)
+    if is_remote(args):
+        session: CatalogSession | PairSession = paired(args, read_only=True)
+    else:
+        session = connected(replace(options, read_only=True), settings)
     changed = threading.Event()
     try:
         session.start(changed.set)
@@ -78,6 +97,19 @@ def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
         return audited(session, ignores)
     finally:
         session.close()
+
+
+def _fleet(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
+    """Every runtime; those that cannot be looked at are findings."""
+    from kymatui.cli.connecting import remote_wanted
+    from kymatui.wiring.fleet_auditing import audit_fleet
+
+    args.remote = None
+    options, _ = remote_wanted(args, read_only=True)
+    report, notes = audit_fleet(options, ignores)
+    for note in notes:
+        say(f"kymatui: {note}", sys.stderr)
+    return report
 
 
 def _fails(report: Report, threshold: str) -> bool:
@@ -180,7 +212,8 @@ def _ago(seconds: float) -> str:
 def _sentence(item: Finding) -> str:
     """The message, with the object where it does not say which one it is about."""
     named = not item.object or item.object in item.message or item.object.rpartition("/")[2] in item.message
-    return item.message if named else f"{item.object}: {item.message}"
+    words = item.message if named else f"{item.object}: {item.message}"
+    return f"{item.runtime}: {words}" if item.runtime else words
 
 
 def summary(report: Report) -> str:

@@ -47,6 +47,7 @@ def _finding(item: Finding) -> Json:
         "severity": item.severity.value,
         "module": item.module or None,
         "object": item.object or None,
+        **({"runtime": item.runtime} if item.runtime else {}),
         "path": item.path or None,
         "value": item.value or None,
         "since": stamp(item.since),
@@ -89,7 +90,7 @@ def as_sarif(report: Report) -> Json:
 
 
 def _result(report: Report, item: Finding, rules: list[str]) -> Json:
-    place = "/".join(part for part in (report.cluster, item.module, item.object, item.path) if part)
+    place = "/".join(part for part in (report.cluster, item.runtime, item.module, item.object, item.path) if part)
     return {
         "ruleId": item.rule.id,
         "ruleIndex": rules.index(item.rule.id),
@@ -127,7 +128,7 @@ def as_junit(report: Report) -> str:
 
 
 def _line(item: Finding) -> str:
-    where = " ".join(part for part in (item.module, item.object, item.path) if part)
+    where = " ".join(part for part in (item.runtime, item.module, item.object, item.path) if part)
     value = f" = {item.value}" if item.value else ""
     since = f" (since {stamp(item.since)})" if item.since is not None else ""
     place = f"{where}{value}: " if where else ""
@@ -166,7 +167,7 @@ small {{ color: #555; }}
 def _row(item: Finding) -> str:
     colour = _COLOURS[item.severity.value]
     value = f"= {item.value}" if item.value else ""
-    place = f"<br><small>{escape(plain(' '.join(filter(None, (item.object, item.path, value)))))}</small>"
+    place = f"<br><small>{escape(plain(' '.join(filter(None, (item.runtime, item.object, item.path, value)))))}</small>"
     cells = (
         f'<strong style="color:{colour}">{item.severity.value}</strong>',
         f"<code>{escape(item.rule.id)}</code>",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kymatui.domain.audits import fields, images, kymas, leftovers, records, rights, states, templates, versions
+from kymatui.domain.audits import fields, fleets, images, kymas, leftovers, records, rights, states, templates, versions
 from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_rank
 from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
 from kymatui.domain.audits.installations import Inspection
 from kymatui.domain.catalog import Settings, catalog
 from kymatui.domain.problems import Severity
+from kymatui.domain.rows import Catalog
 from kymatui.domain.snapshots import Snapshot
 
 CHECKS: tuple[Check, ...] = (
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = tuple(
             *fields.RULES,
             *rights.RULES,
             *records.RULES,
+            *fleets.RULES,
             EXPIRED,
         ),
         key=lambda rule: rule.id,
@@ -79,17 +81,30 @@ def audit(
     Without an inspection nothing is said of the objects that modules consist of, nor of rights.
     """
     seen = catalog(snapshot, now, settings)
+    name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
+    return judged(snapshot.cluster, name, now, findings(snapshot, seen, now, inspection), ignores)
+
+
+def findings(
+    snapshot: Snapshot, seen: Catalog, now: float, inspection: Inspection | None = None
+) -> tuple[Finding, ...]:
+    """What the rules find in one cluster, of which `seen` is the catalog."""
     case = Case(snapshot, seen, now, inspection or Inspection())
-    found = sorted(
-        dict.fromkeys(finding for check in CHECKS for finding in check(case)),
-        key=lambda finding: (severity_rank(finding.severity), finding.rule.id, finding.module, finding.object),
+    return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
+
+
+def judged(cluster: str, kyma: str, now: float, found: Iterable[Finding], ignores: Sequence[Ignore] = ()) -> Report:
+    """A report on findings, of which some are ignored; an entry that is past its day is itself a finding."""
+    ordered = sorted(
+        found,
+        key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object),
     )
-    judged = [(finding, ignored_by(finding, ignores, now)) for finding in found]
-    left = [finding for finding, entry in judged if entry is None]
+    marked = [(finding, ignored_by(finding, ignores, now)) for finding in ordered]
+    left = [finding for finding, entry in marked if entry is None]
     return Report(
-        cluster=snapshot.cluster,
-        kyma=f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else "",
+        cluster=cluster,
+        kyma=kyma,
         taken_at=now,
         findings=(*left, *expired(ignores, now)),
-        ignored=tuple((finding, entry) for finding, entry in judged if entry is not None),
+        ignored=tuple((finding, entry) for finding, entry in marked if entry is not None),
     )

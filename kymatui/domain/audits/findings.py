@@ -28,7 +28,7 @@ class Finding:
     """One place where a rule is broken.
 
     `path` is the field, `value` what stands there (never that of a Secret); "" where there is none. `since` is in
-    seconds of the Unix clock, None where nobody knows.
+    seconds of the Unix clock, None where nobody knows. `runtime` is the one of a fleet that it was found in.
     """
 
     rule: Rule
@@ -39,6 +39,7 @@ class Finding:
     value: str = ""
     since: float | None = None
     actor: Actor = Actor.NOBODY
+    runtime: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -47,7 +48,8 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """The same for the same rule broken in the same place, whatever the words and the value are by now."""
-        place = "\0".join((self.rule.id, self.module, self.object, self.path))
+        runtime = (self.runtime,) if self.runtime else ()
+        place = "\0".join((self.rule.id, self.module, self.object, self.path, *runtime))
         return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
