@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from kymatui.domain.drift import DriftKind
 from kymatui.domain.edits import KymaEdit
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.objects import read_ref
+from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
 from kymatui.domain.rows import Catalog, Row
@@ -20,6 +22,32 @@ from kymatui.domain.toggling import Toggle, Verb
 _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
 
 
+class Phase(StrEnum):
+    """What an edit goes through; which of them depends on what was asked."""
+
+    ACCEPTED = "accepted by the server"
+    TAKEN_UP = "taken up: Manifest created"
+    APPLYING = "applying"
+    READY = "ready"
+    DELETING = "deleting"
+    GONE = "gone"
+    LET_GO = "let go"
+    SET = "set"
+
+
+def phases(verb: Verb) -> tuple[Phase, ...]:
+    """The phases of one verb in their order; the last one is the end."""
+    match verb:
+        case Verb.DISABLE:
+            return Phase.ACCEPTED, Phase.DELETING, Phase.GONE
+        case Verb.UNMANAGE:
+            return Phase.ACCEPTED, Phase.LET_GO
+        case Verb.POLICY:
+            return Phase.ACCEPTED, Phase.SET
+        case Verb.ENABLE | Verb.CHANNEL | Verb.MANAGE:
+            return Phase.ACCEPTED, Phase.TAKEN_UP, Phase.APPLYING, Phase.READY
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Where it stands, in a sentence. `lost`: somebody else has changed it since; it is not followed further."""
@@ -28,6 +56,7 @@ class Stage:
     actor: Actor = Actor.NOBODY
     finished: bool = False
     lost: bool = False
+    phase: Phase = Phase.ACCEPTED
 
 
 def stage(toggle: Toggle, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> Stage:
@@ -46,7 +75,7 @@ def stage(toggle: Toggle, edit: KymaEdit, generation: int, snapshot: Snapshot, s
         case Verb.UNMANAGE:
             return _unmanaged(row)
         case Verb.POLICY:
-            return Stage("the policy is set", finished=True)
+            return Stage("the policy is set", finished=True, phase=Phase.SET)
         case Verb.ENABLE | Verb.CHANNEL | Verb.MANAGE:
             return _installed(toggle, row)
 
@@ -69,20 +98,22 @@ def _installed(toggle: Toggle, row: Row | None) -> Stage:
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
         return Stage("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
     if row.state is State.WARNING:
-        return Stage(row.reason.text, row.actor, finished=True)
+        return Stage(row.reason.text, row.actor, finished=True, phase=Phase.READY)
     if row.drift.kind in _SETTLED and row.state is State.READY:
         version = f" {row.installed}" if row.installed else ""
-        return Stage(f"{toggle.module}{version} is ready", finished=True)
-    return Stage(row.reason.text, row.actor)
+        return Stage(f"{toggle.module}{version} is ready", finished=True, phase=Phase.READY)
+    applying = row.manifest is not None and bool(row.reports.manifest)
+    return Stage(row.reason.text, row.actor, phase=Phase.APPLYING if applying else Phase.TAKEN_UP)
 
 
 def _disabled(toggle: Toggle, row: Row | None) -> Stage:
     if row is None or not row.reports.kyma:
-        return Stage(f"{toggle.module} is gone from the Kyma", finished=True)
-    return Stage(row.reason.text, row.actor)
+        return Stage(f"{toggle.module} is gone from the Kyma", finished=True, phase=Phase.GONE)
+    phase = Phase.DELETING if row.presence is Presence.DELETING else Phase.ACCEPTED
+    return Stage(row.reason.text, row.actor, phase=phase)
 
 
 def _unmanaged(row: Row | None) -> Stage:
     if row is not None and row.reports.kyma == State.UNMANAGED:
-        return Stage("lifecycle-manager has let go of it", finished=True)
+        return Stage("lifecycle-manager has let go of it", finished=True, phase=Phase.LET_GO)
     return Stage("accepted; lifecycle-manager has not let go of it yet", Actor.KLM)

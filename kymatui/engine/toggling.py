@@ -7,6 +7,8 @@ from typing import Final
 
 from kymatui.domain.edits import Change, KymaEdit, edit_entry
 from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.labelling import LabelEdit, label_edit
+from kymatui.domain.refs import ObjectRef
 from kymatui.engine.ports import Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError
 
@@ -30,8 +32,37 @@ def carry_out(cluster: Cluster, edit: KymaEdit, change: Change, cancel: threadin
             if fresh.is_empty:
                 return dict(fresh.whole)
             edit = fresh
-    raise ConflictError(
-        f"{edit.kyma} changed {ATTEMPTS} times while it was to be edited",
+    raise _unsteady(edit.kyma)
+
+
+def carry_out_label(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
+    """Patches a label of the Kyma and returns it as it is then; as `carry_out`, only on the value that was seen."""
+    for _ in range(ATTEMPTS):
+        try:
+            return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
+        except (InvalidError, ConflictError) as error:
+            body = cluster.get(edit.kyma, cancel=cancel)
+            kyma = read_kyma(body)
+            if not isinstance(kyma, Kyma) or body is None:
+                raise NotFoundError(f"{edit.kyma} is gone", status=404) from error
+            fresh = label_edit(kyma, edit.label, edit.after)
+            if fresh.is_empty:
+                return body
+            if fresh.patch == edit.patch:
+                raise
+            if (fresh.uid, fresh.before) != (edit.uid, edit.before):
+                raise RefusedError(
+                    f"somebody else changed the label {edit.label} of {edit.kyma} meanwhile: it is "
+                    f"{fresh.before or 'not there'} now, and was {edit.before or 'not there'} when it was looked at",
+                    hint="look at it again; nothing was changed",
+                ) from error
+            edit = fresh
+    raise _unsteady(edit.kyma)
+
+
+def _unsteady(kyma: ObjectRef) -> ConflictError:
+    return ConflictError(
+        f"{kyma} changed {ATTEMPTS} times while it was to be edited",
         hint="something edits it all the time; find out what, and try again",
         status=409,
     )

@@ -20,7 +20,9 @@ TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "histor
 
 def commands(app: KymatuiApp) -> tuple[ScreenCommand, ...]:
     """In the order in which the help shows them."""
-    return (*_places(app), *_table(app), *_program(app))
+    from kymatui.ui.flows.commands import commands as acting
+
+    return (*_places(app), *acting(app), *_table(app), *_program(app))
 
 
 def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:

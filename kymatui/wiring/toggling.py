@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.domain.labelling import LabelEdit, LabelProposal
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
 
 _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
@@ -21,7 +23,7 @@ _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadli
 class Toggling:
     """One session's edits. `follow` needs a session that was started, and one thread at a time."""
 
-    def __init__(self, session: CatalogSession) -> None:
+    def __init__(self, session: CatalogSession | PairSession) -> None:
         self._session = session
 
     def propose(self, toggle: Toggle) -> Proposal:
@@ -30,7 +32,20 @@ class Toggling:
 
         return propose(self._session.snapshot(), toggle, time.time())
 
-    def may_write(self, proposal: Proposal) -> bool:
+    def propose_label(self, label: str, value: str | None) -> LabelProposal:
+        """What another value of a label of the Kyma would do."""
+        from kymatui.domain.labelling import propose_label
+
+        return propose_label(self._session.snapshot(), label, value, time.time())
+
+    def carry_out_label(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
+        """Writes the label, only where it is as it was seen."""
+        from kymatui.adapters.kube.clusters import KubeCluster
+        from kymatui.engine.toggling import carry_out_label
+
+        carry_out_label(KubeCluster(self._session.client), edit, cancel)
+
+    def may_write(self, proposal: Proposal | LabelProposal) -> bool:
         """Whether the user may patch the Kyma of a proposal."""
         from kymatui.adapters.kube.clusters import KubeCluster
 

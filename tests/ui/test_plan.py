@@ -84,7 +84,7 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
 async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked() -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         asked = Asked(pilot, app := await ready(pilot))
-        await asked.show(PREVIEW)
+        await asked.show(replace(PREVIEW, missing=()))
         await asked.press("enter")
         assert isinstance(app.screen, PlanScreen)
         await asked.press("space", "enter")
@@ -103,8 +103,9 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
         (replace(PLAIN, refusals=("keda is mandatory",)), "", False, "the plan is refused"),
         (PLAIN, "somebody else changed it", False, "somebody else changed it; e plans anew"),
         (PLAIN, "", True, "kymatui runs read-only"),
+        (replace(PLAIN, missing=PREVIEW.missing), "", False, "you lack a right that it needs"),
     ],
-    ids=["refused", "outdated", "read-only"],
+    ids=["refused", "outdated", "read-only", "no-right"],
 )
 async def test_a_plan_that_cannot_be_carried_out_is_shown_with_the_reason(
     preview: Preview, outdated: str, read_only: bool, why: str

@@ -17,7 +17,7 @@ from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, View, chosen, views
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.acting import ActingScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 COLUMN_NAMES = tuple(column.id for column in COLUMNS)
 
 
-class CatalogScreen(FramedScreen):
+class CatalogScreen(ActingScreen):
     """A table of modules with a view a channel, and the reason of the row under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,6 +84,13 @@ class CatalogScreen(FramedScreen):
 
     def main_widget(self) -> LiveTable:
         return self.query_one(LiveTable)
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """What is marked, or else what the cursor stands on."""
+        table = self.main_widget()
+        marked = [row.key for row in table.rows if row.key in table.marked]
+        return marked or ([table.cursor_key] if table.cursor_key is not None else [])
 
     # what is shown
 

@@ -3,7 +3,7 @@ and what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -23,7 +23,7 @@ from kymatui.ui.panes.overview import OverviewPane
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.panes.resources import ResourcesPane
 from kymatui.ui.panes.versions import VersionsPane
-from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.screens.acting import ActingScreen
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
@@ -40,7 +40,7 @@ TABS = tuple(Tab(str(number), pane.TITLE) for number, pane in enumerate(PANES, 1
 _KEYS = dict(zip("dtxveyh", (pane.TITLE for pane in PANES), strict=True))
 
 
-class ModuleScreen(FramedScreen):
+class ModuleScreen(ActingScreen):
     """Follows one module while it changes; a module that goes away says so and stays readable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,6 +86,10 @@ class ModuleScreen(FramedScreen):
 
     def main_widget(self) -> Widget:
         return self.pane.target() if self.pane is not None else self
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return (self._module_name,)
 
     # what is shown
 

@@ -20,6 +20,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.keymaps import scope
     from kymatui.ui.screens.catalog import CatalogScreen
     from kymatui.ui.screens.changes import ChangesScreen
+    from kymatui.ui.screens.choosing import ChoiceScreen
     from kymatui.ui.screens.columns import ColumnsScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.fleet import FleetScreen
@@ -27,6 +28,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.help import HelpScreen
     from kymatui.ui.screens.jobs import JobScreen, JobsScreen
     from kymatui.ui.screens.matrix import MatrixScreen
+    from kymatui.ui.screens.menu import MenuScreen
     from kymatui.ui.screens.module import PANES, ModuleScreen
     from kymatui.ui.screens.plan import PlanScreen
     from kymatui.ui.screens.problems import ProblemsScreen
@@ -41,6 +43,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
     yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
+    yield from (scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
     yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, Prompt))
 
 

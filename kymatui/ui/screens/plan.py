@@ -130,6 +130,8 @@ class PlanScreen(ModalScreen[Answer]):
         if action == "accept":
             if self.preview.is_refused:
                 return "the plan is refused; nothing was changed"
+            if self.preview.missing:
+                return "you lack a right that it needs; nothing was changed"
             if self._why_outdated:
                 again = "; e plans anew" if self.preview.editable else "; go back and plan anew"
                 return f"{self._why_outdated}{again}"

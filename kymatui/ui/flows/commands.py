@@ -1,0 +1,82 @@
+"""The commands behind `:` that lead to a plan. None of them writes before the plan is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kymas import Policy
+from kymatui.domain.labelling import LABELS
+from kymatui.domain.toggling import Verb
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.flows.actions import menu, relabel_words
+from kymatui.ui.flows.toggling import OWN, SAME, toggle
+from kymatui.ui.screens.acting import ActingScreen
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+
+_HELP = {
+    Verb.ENABLE: ("enable modules in the Kyma", "enable NAME… [CHANNEL]"),
+    Verb.DISABLE: ("take modules out of the Kyma", "disable NAME…"),
+    Verb.CHANNEL: ("move modules to another channel", "channel NAME… [CHANNEL]"),
+    Verb.MANAGE: ("let lifecycle-manager manage modules", "manage NAME…"),
+    Verb.UNMANAGE: ("keep modules, and let nobody update them", "unmanage NAME…"),
+    Verb.POLICY: ("what becomes of default resources", f"policy NAME… [{'|'.join(Policy)}]"),
+}
+
+
+def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
+    """Without a name they are about the modules that the screen is about."""
+    for verb, (text, usage) in _HELP.items():
+        names = partial(_names, app)
+        yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
+    yield ScreenCommand(
+        "label",
+        "allow beta or internal modules to the Kyma, or no longer",
+        lambda words: app.desk.flow(relabel_words(app, words)),
+        usage=f"label {'|'.join(LABELS)} on|off",
+        arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
+    )
+    yield ScreenCommand(
+        "act", "everything that can be done with modules", partial(_menu, app), arguments=partial(_names, app)
+    )
+
+
+def _names(app: KymatuiApp) -> list[str]:
+    return [row.name for row in app.catalog.rows] if app.catalog is not None else []
+
+
+def meant(app: KymatuiApp, words: Sequence[str]) -> list[str]:
+    """The modules of a command line, or else those that the screen is about; none where a word is no module."""
+    if words:
+        known = set(_names(app))
+        return list(dict.fromkeys(words)) if known.issuperset(words) else []
+    return list(app.shown.targets) if isinstance(app.shown, ActingScreen) else []
+
+
+def _toggle(app: KymatuiApp, verb: Verb, words: Sequence[str]) -> None:
+    known = set(_names(app))
+    last = words[-1] if len(words) > 1 and words[-1] not in known else ""
+    names = meant(app, words[:-1] if last else words)
+    if not names:
+        app.problem(f"which module? {', '.join(sorted(known))}")
+        return
+    given: dict[str, str] | None = None
+    if last and verb in (Verb.ENABLE, Verb.CHANNEL):
+        given = {"channel": OWN if last == "default" else last, "policy": SAME}
+    elif last and verb is Verb.POLICY and last in set(Policy):
+        given = {"policy": last}
+    elif last:
+        app.problem(f"`{last}` is no module, and {verb.value} takes nothing else; {_HELP[verb][1]}")
+        return
+    app.desk.flow(toggle(app, verb, names, given))
+
+
+def _menu(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = meant(app, words)
+    if names:
+        app.desk.flow(menu(app, names))
+    else:
+        app.problem(f"which module? {', '.join(_names(app))}")

@@ -1,0 +1,246 @@
+"""Edits of the Kyma from the screen: the choice, the plan, the job that follows what they set off."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.domain.jobs import KYMA_KEY, module_key
+from kymatui.domain.kymas import Policy
+from kymatui.domain.labelling import LABELS, LabelEdit
+from kymatui.domain.objects import read_ref
+from kymatui.domain.previews import Verdict
+from kymatui.domain.reading import Reader
+from kymatui.domain.stages import Stage, phases
+from kymatui.domain.toggling import Proposal, Toggle, Verb
+from kymatui.errors import ConfigurationError
+from kymatui.ui.presenters.proposals import label_preview, preview, title
+from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.toggling import Toggling
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.desk import Again
+    from kymatui.ui.link import Link
+    from kymatui.wiring.sessions import CatalogSession
+
+EDIT = "edit the Kyma"
+_STAYS = "an edit that is made stays, and lifecycle-manager goes on with it"
+OWN = "the Kyma's own"
+SAME = "as it is"
+_POLICIES = {
+    Policy.CREATE_AND_DELETE: "the default resource comes and goes with the module",
+    Policy.IGNORE: "the default resource is left to you",
+}
+
+
+def toggling_of(app: KymatuiApp) -> Toggling:
+    """The edits of the cluster on show. Raises ConfigurationError before it is connected."""
+    session = app.view.session
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return Toggling(cast("CatalogSession", session))
+
+
+async def toggle(app: KymatuiApp, verb: Verb, modules: Sequence[str], given: Mapping[str, str] | None = None) -> None:
+    """From the choice to the job; `given` are answers that were made already ("channel", "policy")."""
+    while True:
+        chosen = dict(given) if given is not None else await _choose(app, verb, modules)
+        if chosen is None:
+            return
+        toggles = [_toggle(verb, module, chosen) for module in modules]
+        verdict = await _plan(app, toggles, partial(toggle, app, verb, modules, given))
+        if verdict is not Verdict.EDITED:
+            return
+
+
+def _toggle(verb: Verb, module: str, chosen: Mapping[str, str]) -> Toggle:
+    channel, policy = chosen.get("channel", SAME), chosen.get("policy", SAME)
+    return Toggle(
+        verb,
+        module,
+        None if channel == SAME else "" if channel == OWN else channel,
+        None if policy == SAME else Policy(policy),
+    )
+
+
+async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again) -> Verdict:
+    """Shows what it would do, and begins the job when that is accepted."""
+    desk, edits = app.desk, toggling_of(app)
+    proposals = await desk.aside(lambda: [edits.propose(one) for one in toggles])
+    may_write = await desk.aside(lambda: all(one.edit is None or edits.may_write(one) for one in proposals))
+    shown = preview(proposals, app.view.charge, may_write=may_write)
+    answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
+    if answer.is_yes:
+        made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
+        desk.start(_work(made, edits, app.view.link), again)
+    return answer.verdict
+
+
+def _outdated(app: KymatuiApp, proposals: Sequence[Proposal]) -> str:
+    """Whether somebody else has changed an entry since it was looked at."""
+    for one in proposals:
+        if one.edit is None or app.snapshot is None:
+            continue
+        kyma = next((raw for raw in app.snapshot.kymas if read_ref(raw) == one.edit.kyma), None)
+        if kyma is None:
+            return f"{one.edit.kyma} is gone"
+        entries = [found.raw for found in Reader(kyma).child("spec").children("modules")]
+        now = next((entry for entry in entries if entry.get("name") == one.edit.module), None)
+        if now != one.edit.before:
+            return f"somebody else has changed the entry of {one.edit.module} in {one.edit.kyma}"
+    return ""
+
+
+# the job
+
+
+def _work(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any]) -> Work:
+    toggles = [one.toggle for one in proposals]
+    names = [one.module for one in toggles]
+    ahead = (
+        tuple(phase.value for phase in phases(toggles[0].verb)) if len(toggles) == 1 else tuple(map(_following, names))
+    )
+    keeps = frozenset({KYMA_KEY, *map(module_key, names)})
+    run = partial(_carry_out, proposals, edits, link)
+    return Work(title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS)
+
+
+def _following(module: str) -> str:
+    return f"follow {module}"
+
+
+def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], report: Report) -> str:
+    """All edits first, one patch each, then what follows from them; runs in a thread."""
+    report.step(EDIT)
+    generations = []
+    for number, one in enumerate(proposals):
+        report.check(f"the edit of {one.toggle.module}")
+        generations.append(edits.carry_out(one, report.cancel))
+        report.say(f"spec.modules[{one.toggle.module}] is edited", done=number + 1, total=len(proposals))
+    report.let_go(KYMA_KEY)
+    changed = threading.Event()
+    link.listen(changed)
+    try:
+        ends = [
+            _follow(one, generation, edits, changed, report, alone=len(proposals) == 1)
+            for one, generation in zip(proposals, generations, strict=True)
+        ]
+    finally:
+        link.forget(changed)
+    return "; ".join(ends)
+
+
+def _follow(
+    proposal: Proposal, generation: int, edits: Toggling, changed: threading.Event, report: Report, *, alone: bool
+) -> str:
+    last: list[str] = []
+
+    def tell(stage: Stage) -> None:
+        if alone and last != [stage.phase.value]:
+            report.step(stage.phase.value)
+            last[:] = [stage.phase.value]
+        if stage.finished:
+            report.say(stage.words)
+        else:
+            report.wait(stage.words, stage.actor)
+
+    if not alone:
+        report.step(_following(proposal.toggle.module))
+    return edits.follow(proposal, generation, changed, math.inf, tell, report.cancel).words
+
+
+# the choice
+
+
+async def _choose(app: KymatuiApp, verb: Verb, modules: Sequence[str]) -> dict[str, str] | None:
+    questions = list(_questions(app, verb, modules))
+    if not questions:
+        return {}
+    what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} {what}", questions))
+
+
+def _questions(app: KymatuiApp, verb: Verb, modules: Sequence[str]) -> Iterator[Question]:
+    if verb in (Verb.ENABLE, Verb.CHANNEL):
+        yield Question("channel", "channel", tuple(_channels(app, modules)), _present_channel(app, modules))
+    if verb in (Verb.ENABLE, Verb.POLICY):
+        same = (Option(SAME, SAME, "CreateAndDelete where nobody has said otherwise"),) if verb is Verb.ENABLE else ()
+        options = tuple(Option(policy.value, policy.value, words) for policy, words in _POLICIES.items())
+        yield Question(
+            "policy", "default resource", (*same, *options), _present_policy(app, modules) if not same else SAME
+        )
+
+
+def _channels(app: KymatuiApp, modules: Sequence[str]) -> Iterator[Option]:
+    """The Kyma's own, and every channel that all of the modules are in, with the versions they have there."""
+    rows = [row for name in modules if app.catalog is not None and (row := app.catalog.row(name)) is not None]
+    own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
+    yield Option(OWN, f"{OWN} ({own})" if own else OWN, _versions([row.channels.get(own, "none") for row in rows]))
+    for channel in rows[0].channels if rows else ():
+        if all(channel in row.channels for row in rows):
+            yield Option(channel, channel, _versions([row.channels[channel] for row in rows]))
+
+
+def _versions(versions: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(versions))
+
+
+def _present_channel(app: KymatuiApp, modules: Sequence[str]) -> str:
+    row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
+    own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
+    return row.channel if row is not None and row.managed and row.channel != own else OWN
+
+
+def _present_policy(app: KymatuiApp, modules: Sequence[str]) -> str:
+    row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
+    return row.policy if row is not None and row.policy else Policy.CREATE_AND_DELETE.value
+
+
+# labels
+
+
+async def relabel(app: KymatuiApp, name: str, wanted: bool) -> None:
+    """Allows modules of a kind ("beta", "internal") to the Kyma, or no longer; says before what that uninstalls."""
+    desk, edits = app.desk, toggling_of(app)
+    while True:
+        proposal = await desk.aside(lambda: edits.propose_label(LABELS[name], "true" if wanted else None))
+        may_write = proposal.edit is None or await desk.aside(partial(edits.may_write, proposal))
+        answer = await app.push_screen_wait(
+            PlanScreen(label_preview(proposal, name, app.view.charge, may_write=may_write))
+        )
+        if answer.verdict is not Verdict.EDITED:
+            break
+    if answer.is_yes and proposal.edit is not None:
+        words = f"{'allow' if wanted else 'no longer allow'} {name} modules"
+        run = partial(_carry_out_label, proposal.edit, edits)
+        desk.start(Work(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(relabel, app, name, wanted))
+
+
+def _carry_out_label(edit: LabelEdit, edits: Toggling, report: Report) -> str:
+    report.step(EDIT)
+    edits.carry_out_label(edit, report.cancel)
+    return f"{edit.label} is {edit.after or 'gone'}"
+
+
+# why something cannot be asked for
+
+
+def why_off(edits: Toggling, verb: Verb, modules: Sequence[str], channels: Sequence[str]) -> str:
+    """Why a verb can do nothing with any of these modules; "" where it can. Looks at no server."""
+    ways: list[str | None] = [None, *channels] if verb in (Verb.ENABLE, Verb.CHANNEL) else [None]
+    policies = list(Policy) if verb is Verb.POLICY else [None]
+    said = []
+    for module in modules:
+        for channel in ways:
+            for policy in policies:
+                proposal = edits.propose(Toggle(verb, module, channel, policy))
+                if not proposal.is_refused and not proposal.is_done:
+                    return ""
+                said.append("; ".join(proposal.refusals) or "the Kyma says so already")
+    return said[0] if said else "there is no module"

@@ -1,0 +1,161 @@
+"""Proposed edits of a Kyma as what a person is shown before they are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kymatui.domain.charges import Charge, Keeper
+from kymatui.domain.labelling import LabelProposal
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.toggling import Effect, Proposal, Toggle, Verb
+
+_WORDS = {
+    Verb.ENABLE: "enable {}",
+    Verb.DISABLE: "disable {}",
+    Verb.CHANNEL: "move {} to another channel",
+    Verb.MANAGE: "let lifecycle-manager manage {}",
+    Verb.UNMANAGE: "unmanage {}",
+    Verb.POLICY: "set the policy of {}",
+}
+
+
+def title(toggles: Sequence[Toggle]) -> str:
+    """`enable keda in channel fast`, `disable 3 modules`."""
+    first = toggles[0]
+    what = first.module if len(toggles) == 1 else f"{len(toggles)} modules"
+    words = _WORDS[first.verb].format(what)
+    if first.verb is Verb.CHANNEL:
+        words = f"move {what}"
+    if first.channel is not None:
+        words += f" {'to' if first.verb is Verb.CHANNEL else 'in'} "
+        words += f"channel {first.channel}" if first.channel else "the Kyma's own channel"
+    return words + (f", policy {first.policy.value}" if first.policy is not None else "")
+
+
+def preview(proposals: Sequence[Proposal], charge: Charge | None, *, may_write: bool) -> Preview:
+    """Several proposals of one verb as one plan; those that change nothing say so."""
+    toggles = [one.toggle for one in proposals]
+    words = title(toggles)
+    effects = list({(effect.module, effect.words): effect for one in proposals for effect in one.effects}.values())
+    return Preview(
+        words,
+        lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects)),
+        charge=str(charge) if charge is not None else "",
+        refusals=tuple(_refusals(proposals)),
+        warnings=(*_bystander(charge), *dict.fromkeys(text for one in proposals for text in one.warnings)),
+        missing=() if may_write else tuple(sorted({f"patch {one.edit.kyma}" for one in proposals if one.edit})),
+        consents=tuple(_consents(effects)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        document=_document(proposals),
+        file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
+        editable=True,
+    )
+
+
+def _refusals(proposals: Sequence[Proposal]) -> Iterator[str]:
+    for one in proposals:
+        yield from one.refusals
+    if not any(one.edit is not None and not one.edit.is_empty for one in proposals) and not any(
+        one.refusals for one in proposals
+    ):
+        yield "the Kyma says so already: there is nothing to do"
+
+
+def _bystander(charge: Charge | None) -> Iterator[str]:
+    if charge is not None and charge.keeper is not Keeper.LIFECYCLE_MANAGER:
+        yield f"no lifecycle-manager acts on what the Kyma says ({charge.why}): nothing follows from the edit by itself"
+
+
+def _edit_line(proposal: Proposal) -> PreviewLine:
+    edit = proposal.edit
+    if edit is None:
+        return PreviewLine(Mark.CONFLICT, f"module {proposal.toggle.module}", "cannot be edited")
+    mark = Mark.SAME if edit.is_empty else Mark.CHANGE
+    note = "refused" if proposal.refusals else f"spec.modules[{edit.module}]"
+    return PreviewLine(
+        Mark.CONFLICT if proposal.refusals else mark, str(edit.kyma), note, tuple(_diff(edit.before, edit.after))
+    )
+
+
+def _diff(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
+    """The entry as YAML would have it, what goes and what comes."""
+    yield "  spec:"
+    yield "    modules:"
+    old, new = before or {}, after or {}
+    for number, key in enumerate(dict.fromkeys([*old, *new])):
+        lead = "    - " if number == 0 else "      "
+        if key in old and key in new and old[key] == new[key]:
+            yield f"  {lead}{key}: {_value(new[key])}"
+            continue
+        if key in old:
+            yield f"- {lead}{key}: {_value(old[key])}"
+        if key in new:
+            yield f"+ {lead}{key}: {_value(new[key])}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _effect_line(effect: Effect) -> PreviewLine:
+    mark = Mark.DELETE if effect.uninstalls else Mark.CREATE if effect.installs else Mark.CHANGE
+    facts = []
+    for sign, row in (("- ", effect.before), ("+ ", effect.after)):
+        if row is not None:
+            state = f"{row.installed or 'not installed'}, {row.state.value}, channel {row.channel or 'none'}"
+            facts.append(f"{sign}{state}")
+    return PreviewLine(mark, f"module {effect.module}", effect.words, tuple(facts))
+
+
+def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
+    for effect in effects:
+        if effect.uninstalls:
+            yield Consent(
+                f"uninstall {effect.module}", f"{effect.module} {effect.words}, and what it manages goes with it"
+            )
+        elif effect.installs and effect.after is not None and effect.after.beta:
+            yield Consent(f"beta {effect.module}", f"{effect.module} is a beta module, not meant for production")
+
+
+def _document(proposals: Sequence[Proposal]) -> bytes:
+    found = [
+        {
+            "verb": one.toggle.verb.value,
+            "module": one.toggle.module,
+            "kyma": str(one.edit.kyma) if one.edit is not None else None,
+            "patch": list(one.edit.patch) if one.edit is not None else [],
+            "effects": [{"module": effect.module, "words": effect.words} for effect in one.effects],
+            "refusals": list(one.refusals),
+            "warnings": list(one.warnings),
+        }
+        for one in proposals
+    ]
+    return (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, may_write: bool) -> Preview:
+    """A change of a label that decides which modules the Kyma may have."""
+    edit = proposal.edit
+    words = f"{'allow' if edit is not None and edit.after else 'no longer allow'} {name} modules"
+    lines: tuple[PreviewLine, ...] = ()
+    refusals = (proposal.refusal,) if proposal.refusal else ()
+    if edit is not None:
+        diff = [f"- {edit.label}: {json.dumps(edit.before)}"] if edit.before is not None else []
+        diff += [f"+ {edit.label}: {json.dumps(edit.after)}"] if edit.after is not None else []
+        mark = Mark.SAME if edit.is_empty else Mark.CHANGE
+        lines = (PreviewLine(mark, str(edit.kyma), "metadata.labels", tuple(diff)),)
+        if edit.is_empty:
+            refusals = (*refusals, "the label says so already: there is nothing to do")
+    return Preview(
+        words,
+        lines=(*lines, *map(_effect_line, proposal.effects)),
+        charge=str(charge) if charge is not None else "",
+        refusals=refusals,
+        warnings=tuple(_bystander(charge)),
+        missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
+        consents=tuple(_consents(proposal.effects)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )

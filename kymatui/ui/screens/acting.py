@@ -1,0 +1,47 @@
+"""Screens whose modules can be acted upon: the menu, and the keys that open its actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from kymatui.ui.screens.framed import FramedScreen
+
+
+class ActingScreen(FramedScreen):
+    """Subclasses say which modules are meant. A plan is shown before anything is written: here nothing is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "act", "Act", id="module.act"),
+        Binding("m", "manage", "Manage or unmanage", show=False, id="module.manage"),
+        Binding("ctrl+d", "delete", "Delete, guided", show=False, id="module.delete"),
+    ]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """The names of the modules that are meant."""
+        return ()
+
+    def why_off(self, action: str) -> str:
+        if action in ("act", "manage") and not (self.is_whole and self.targets):
+            return "there is no module under the cursor"
+        if action == "delete" and not (self.is_whole and len(self.targets) == 1):
+            return "one module at a time" if self.is_whole and self.targets else "there is no module under the cursor"
+        return super().why_off(action)
+
+    def action_delete(self) -> None:
+        from kymatui.ui.navigation import Step
+
+        self.kymatui.ways.open(Step("delete", self.targets[0]))
+
+    def action_act(self) -> None:
+        from kymatui.ui.flows.actions import menu
+
+        self.kymatui.desk.flow(menu(self.kymatui, self.targets))
+
+    def action_manage(self) -> None:
+        from kymatui.ui.flows.actions import switch_management
+
+        self.kymatui.desk.flow(switch_management(self.kymatui, self.targets))

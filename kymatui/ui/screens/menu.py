@@ -1,0 +1,89 @@
+"""What can be done with the modules that are marked, or with the one under the cursor; what is off says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.plan_parts import PlanTable
+from kymatui.ui.widgets.row_list import Cell, Row
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tones import toned
+
+_COLUMNS = (Column("key", "", 6), Column("label", "", 26, flex=1), Column("off", "", 20, flex=3, priority=1))
+
+
+@dataclass(frozen=True, slots=True)
+class MenuItem:
+    """One action; `off` says why it can do nothing now, `key` opens it without the menu."""
+
+    id: str
+    label: str
+    key: str = ""
+    off: str = ""
+
+
+class MenuScreen(ModalScreen[str | None]):
+    """Gives the id of what was chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "Choose", id="menu.take", priority=True),
+        Binding("escape,q,a", "dismiss(None)", "Back", id="menu.cancel"),
+    ]
+
+    def __init__(self, title: str, items: Sequence[MenuItem], words: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._items = {item.id: item for item in items}
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="menu") as box:
+            box.border_title = plain(self._title)
+            box.border_subtitle = "enter chooses, esc leaves"
+            yield Static(toned(plain(self._words), "muted"), id="menu-words")
+            yield PlanTable(_COLUMNS, id="menu-items")
+            yield Static("", id="menu-off")
+
+    def on_mount(self) -> None:
+        table = self.query_one(PlanTable)
+        table.set_rows(map(_row, self._items.values()))
+        table.styles.height = len(self._items) + 1
+        first = next((item.id for item in self._items.values() if not item.off), None)
+        if first is not None:
+            table.move_to(first)
+        table.focus()
+        self._show_off()
+
+    @property
+    def _chosen(self) -> MenuItem | None:
+        return self._items.get(self.query_one(PlanTable).cursor_key or "")
+
+    @on(RowTable.Highlighted)
+    def _show_off(self) -> None:
+        """The whole reason: in the list it may be cut."""
+        item = self._chosen
+        said = toned(plain(f"off: {item.off}"), "warning") if item is not None and item.off else Content()
+        self.query_one("#menu-off", Static).update(said)
+
+    def action_take(self) -> None:
+        item = self._chosen
+        if item is not None and not item.off:
+            self.dismiss(item.id)
+
+
+def _row(item: MenuItem) -> Row:
+    tone = "muted" if item.off else ""
+    cells = {"key": Cell(item.key, tone or "accent"), "label": Cell(item.label, tone)}
+    return Row(item.id, {**cells, "off": Cell(plain(f"off: {item.off}") if item.off else "", "muted")})

@@ -1,0 +1,317 @@
+"""Edits of the Kyma from the screen, in the sample world: keys pressed, the screen read, the cluster looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshots import Snapshot
+from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.sandbox.process import start_sandbox
+from kymatui.settings.loading import Settings
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.menu import MenuScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
+from kymatui.wiring import SessionOptions, open_session
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.toggling import Toggling
+from tests.domain import builders as b
+from tests.ui.driving import SIZE, table, text
+from tests.ui.worlds import StillSession, app_on, installed, world
+
+pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
+
+KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionOptions]:
+    with start_sandbox(clusters=("kcp",), settled=True) as running:
+        yield SessionOptions(str(running.kubeconfig))
+
+
+@pytest.fixture
+def cluster(options: SessionOptions) -> Cluster:
+    return open_cluster(options)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def entries(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """The modules that the Kyma asks for, by name."""
+    kyma = cluster.get(KYMA)
+    assert kyma is not None
+    return {entry["name"]: entry for entry in kyma["spec"]["modules"]}
+
+
+class Person:
+    """Somebody before the screen: waits for what should come, as long as it takes."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+        assert isinstance(pilot.app, KymatuiApp)
+        self.app = pilot.app
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        for _ in range(1500):
+            if holds():
+                await self.pilot.pause()
+                return
+            await self.pilot.pause(0.02)
+        raise AssertionError(f"it never came to hold; problems: {self.app.problems}, jobs: {self.app.desk.jobs}")
+
+    async def sees(self, screen: type) -> None:
+        await self.until(lambda: isinstance(self.app.screen, screen) and self.app.screen.is_attached)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def at(self, module: str) -> None:
+        """The cursor of the catalog on a module."""
+        await self.until(lambda: self.app.catalog is not None and self.app.catalog.row(module) is not None)
+        await self.until(lambda: table(self.app).move_to(module))
+
+    async def types(self, line: str) -> None:
+        await self.press("colon", *[{" ": "space"}.get(letter, letter) for letter in line], "enter")
+
+    async def accepts(self) -> None:
+        await self.sees(PlanScreen)
+        await self.press("enter")
+        await self.sees(ConfirmScreen)
+        await self.press("y")
+
+    async def ended(self, number: int = 1) -> str:
+        await self.until(lambda: (job := self.app.desk.find(number)) is not None and job.is_over)
+        job = self.app.desk.find(number)
+        assert job is not None
+        return f"{job.state.value}: {job.words}"
+
+    def lines(self) -> list[str]:
+        """The plan, as it stands there."""
+        rows = self.app.screen.query_one(PlanTable).rows
+        return [" ".join(cell.text for cell in row.cells.values()) for row in rows]
+
+
+def app_of(options: SessionOptions, **more: Any) -> KymatuiApp:
+    return KymatuiApp(lambda: open_session(options), settings=Settings(), read_only=options.read_only, **more)
+
+
+async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("connectivity-proxy")
+        await person.press("a")
+        await person.sees(MenuScreen)
+        assert "in charge: lifecycle-manager" in text(person.app, "#menu-words")
+        off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
+        assert off["enable"] == ""
+        assert "is not in the list" in off["disable"]
+        await person.press("enter")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert person.lines() == [
+            "~ Kyma kyma-system/default spec.modules[connectivity-proxy]",
+            "+ module connectivity-proxy is installed in 1.0.2",
+        ]
+        assert "+     - name: connectivity-proxy" in person.app.screen.query_one(DiffView).lines
+        assert "connectivity-proxy" not in entries(cluster)
+        await person.press("enter")
+        assert "is a beta module" in text(person.app, ".plan-tick:focus")
+        await person.press("space")
+        await person.accepts()
+        assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
+        job = person.app.desk.find(1)
+        assert job is not None
+        assert [step.title for step in job.steps] == [
+            "edit the Kyma",
+            "accepted by the server",
+            "taken up: Manifest created",
+            "applying",
+            "ready",
+        ]
+        assert any(line.about == "waits for lifecycle-manager" for line in job.log)
+    assert entries(cluster)["connectivity-proxy"] == {
+        "name": "connectivity-proxy",
+        "customResourcePolicy": "CreateAndDelete",
+        "managed": True,
+    }
+
+
+async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        for module in ("application-connector", "telemetry"):
+            await person.at(module)
+            await person.press("space")
+        await person.types("disable")
+        await person.sees(PlanScreen)
+        assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-"]
+        assert text(person.app, "#plan-head").splitlines()[1].startswith("- delete 2")
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen)
+        await person.press("space", "tab", "space")
+        await person.accepts()
+        assert await person.ended() == (
+            "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
+        )
+    assert {"application-connector", "telemetry"}.isdisjoint(entries(cluster))
+
+
+async def test_what_somebody_else_changed_meanwhile_is_seen_and_planned_anew(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("channel istio fast")
+        await person.sees(PlanScreen)
+        place = list(entries(cluster)).index("istio")
+        cluster.patch(
+            KYMA,
+            [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}],
+            PatchKind.JSON,
+        )
+        await person.until(lambda: "somebody else has changed the entry of istio" in text(person.app, "#plan-off"))
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen)
+        first = person.app.screen
+        await person.press("e")
+        await person.until(lambda: isinstance(person.app.screen, PlanScreen) and person.app.screen is not first)
+        await person.accepts()
+        assert await person.ended() == "done: istio 1.12.0 is ready"
+    assert (entries(cluster)["istio"]["channel"], entries(cluster)["istio"]["customResourcePolicy"]) == (
+        "fast",
+        "Ignore",
+    )
+
+
+async def test_a_module_is_let_go_and_taken_back_with_one_key(options: SessionOptions, cluster: Cluster) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("transparent-proxy")
+        await person.press("enter", "m")
+        await person.accepts()
+        assert await person.ended() == "done: lifecycle-manager has let go of it"
+        assert entries(cluster)["transparent-proxy"]["managed"] is False
+        row = person.app.catalog.row if person.app.catalog is not None else None
+        assert row is not None
+        await person.until(
+            lambda: (
+                person.app.catalog is not None
+                and (found := person.app.catalog.row("transparent-proxy")) is not None
+                and not found.managed
+            )
+        )
+        await person.press("m")
+        await person.accepts()
+        assert (await person.ended(2)).startswith("done: ")
+    assert entries(cluster)["transparent-proxy"]["managed"] is True
+
+
+async def test_a_policy_is_chosen(options: SessionOptions, cluster: Cluster) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("btp-operator")
+        await person.types("policy")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.accepts()
+        assert await person.ended() == "done: the policy is set"
+    assert entries(cluster)["btp-operator"]["customResourcePolicy"] == "Ignore"
+
+
+async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: False)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("keda")
+        await person.types("policy istio Ignore")
+        await person.sees(PlanScreen)
+        assert "you lack the right to patch" in text(person.app, "#plan-words")
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen)
+
+
+def open_world() -> Snapshot:
+    """Nobody is in charge: no Kyma, no Manifest, and a catalog of community modules."""
+    return replace(world(), kymas=(), manifests=())
+
+
+def operated_world() -> Snapshot:
+    """kymatui's own operator works on the Manifests."""
+    manifest = installed()
+    manifest["metadata"]["managedFields"] = [{"manager": "kymatui-operator"}]
+    return replace(open_world(), manifests=(manifest,))
+
+
+@pytest.mark.parametrize(
+    ("made", "keeper", "off"),
+    [
+        (world, "lifecycle-manager", "a community module: lifecycle-manager does not install it"),
+        (open_world, "nobody", "there is no Kyma in this cluster that could be edited"),
+        (operated_world, "kymatui's operator", "there is no Kyma in this cluster that could be edited"),
+    ],
+)
+async def test_who_is_in_charge_is_always_seen_and_decides_what_can_be_done(
+    made: Callable[[], Snapshot], keeper: str, off: str
+) -> None:
+    async with app_on(StillSession(made())).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("docker-registry")
+        assert person.app.screen.query_one(TopLine).facts.keeper == keeper
+        await person.press("a")
+        await person.sees(MenuScreen)
+        assert f"in charge: {keeper}" in text(person.app, "#menu-words")
+        items = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
+        assert off in items["enable"]
+        await person.press("g", "enter")
+        assert isinstance(person.app.screen, MenuScreen) or items["enable"] == ""
+
+
+async def test_in_a_narrow_terminal_the_keeper_is_one_word() -> None:
+    async with app_on(StillSession(open_world())).run_test(size=(60, 24)) as pilot:
+        person = Person(pilot)
+        await person.at("docker-registry")
+        assert "open [RW]" in text(person.app, "TopLine")
+
+
+async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
+    beta = [b.template("istio", version, labelled=b.labels(beta="true")) for version in ("1.20.3", "1.21.0")]
+    others = [one for one in world().templates if not one["metadata"]["name"].startswith("istio-1.2")]
+    kyma = {**world().kymas[0]}
+    kyma["metadata"] = {**kyma["metadata"], "uid": "k1", "labels": b.labels(beta="true")}
+    snapshot = replace(world(), kymas=(kyma,), templates=(*others, *beta))
+    async with app_on(StillSession(snapshot)).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("label beta off")
+        await person.sees(PlanScreen)
+        assert "- module istio is uninstalled" in "".join(person.lines())
+        assert "- operator.kyma-project.io/beta" in "".join(person.app.screen.query_one(DiffView).lines)
+        await person.press("enter")
+        assert "istio is uninstalled" in text(person.app, ".plan-tick:focus")
+        await person.press("escape")
+        await person.types("label beta on")
+        await person.sees(PlanScreen)
+        assert "nothing to do" in text(person.app, "#plan-words")
