@@ -175,14 +175,15 @@ class Departing:
         tell: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
         changed: threading.Event | None = None,
+        turned: Callable[[Turn], None] | None = None,
     ) -> Departed:
-        """One turn after the other, each decided by a new look, until nothing is left.
+        """One turn after the other, each decided by a new look, until nothing is left; `turned` is told each of them.
 
         Raises RefusedError (a person has to agree to more; nothing was deleted since the last look), PartlyDoneError
         (something is held; call it again to go on), CancelledError.
         """
         going = _Going(self, module, namespace, agreement, tell, cancel or self._stop, changed or threading.Event())
-        return going.go()
+        return going.go(turned)
 
     @property
     def session(self) -> CatalogSession:
@@ -212,7 +213,7 @@ class _Going:
         self._gone: list[ObjectRef] = []
         self._kept: list[tuple[ObjectRef, str]] = []
 
-    def go(self) -> Departed:
+    def go(self, turned: Callable[[Turn], None] | None) -> Departed:
         last, times, backed_up = None, 0, False
         while True:
             seen = self._departing.look(self._module, self._namespace, self._agreement.way)
@@ -225,6 +226,8 @@ class _Going:
                 raise PartlyDoneError(f"{self._module} does not get further: {turn.value}", hint="run it again")
             last = turn
             refuse(seen, self._agreement)
+            if turned is not None:
+                turned(turn)
             if not backed_up and self._agreement.backup is not None:
                 keep(self._agreement.backup, seen, self._cluster)
                 backed_up = True
@@ -413,7 +416,7 @@ def _heading(seen: Departure) -> tuple[str, ...]:
 
 def _not_ours(made: Departure, row: Row | None) -> Departure:
     if made.charge is Charge.NOBODY:
-        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}")
+        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}: nothing is left of it")
     if made.charge is Charge.UNMANAGED:
         refusal = (
             f"{made.module} is unmanaged: lifecycle-manager has let go of it, and nothing says what belongs to it; "

@@ -1,0 +1,174 @@
+"""A guided deletion as a stepper, a list of what is left, and the plan of what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.wording import span
+from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, stations
+from kymatui.engine.plans import Action
+from kymatui.engine.remaining import Instance
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.row_list import Cell, Row
+
+COLUMNS = (
+    Column("kind", "KIND", 12, flex=1),
+    Column("namespace", "NAMESPACE", 10, flex=1, priority=1),
+    Column("name", "NAME", 12, flex=2),
+    Column("age", "AGE", 5, priority=2, right=True),
+    Column("maker", "MADE BY", 10, flex=1, priority=3),
+    Column("blocks", "WHAT", 16, flex=3),
+)
+_SIGNS = {Progressed.DONE: "✔", Progressed.NOW: "▶", Progressed.AHEAD: "·", Progressed.NOT_NEEDED: "–"}
+_TONES = {
+    Progressed.DONE: "ready",
+    Progressed.NOW: "accent",
+    Progressed.AHEAD: "muted",
+    Progressed.NOT_NEEDED: "muted",
+}
+_WAYS = {
+    Way.LET: "lifecycle-manager deletes the default resource",
+    Way.IGNORE: "policy Ignore first, then the default resource is deleted by hand",
+    Way.UNMANAGE: "unmanage: nothing is deleted, and nobody updates it any more",
+}
+
+
+def station_lines(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+    """One line a station with its tone: a sign, the number, the title, what there is to say."""
+    found = stations(seen, accept_unknown=accept_unknown)
+    return [
+        (
+            f"{_SIGNS[one.progressed]} {number} {one.title}" + (f"  {plain(one.words)}" if one.words else ""),
+            _TONES[one.progressed],
+        )
+        for number, one in enumerate(found, 1)
+    ]
+
+
+def rows(seen: Departure, now: float) -> list[Row]:
+    """What the module's manager looks after and is still there."""
+    return [_row(one, now) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
+
+
+def _row(one: Instance, now: float) -> Row:
+    words, tone = blocking(one)
+    cells = {
+        "kind": Cell(plain(one.ref.kind.kind)),
+        "namespace": Cell(plain(one.ref.namespace), "muted"),
+        "name": Cell(plain(one.ref.name)),
+        "age": Cell(span(max(0.0, now - one.created)) if one.created is not None else "", "muted"),
+        "maker": Cell(plain(one.maker), "muted"),
+        "blocks": Cell(plain(words), tone),
+    }
+    return Row(one.uid or str(one.ref), cells)
+
+
+def blocking(one: Instance) -> tuple[str, str]:
+    """What an object means for the deletion, with the tone."""
+    if one.deleted_at is not None:
+        return f"being deleted{one.held}", "deleting"
+    if one.shared:
+        return "stays: everybody has such", "muted"
+    if one.ours:
+        return "goes with the module", "muted"
+    held = f", finalizers {', '.join(one.finalizers)}" if one.finalizers else ""
+    return f"keeps the manager{held}", "warning"
+
+
+def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+    """What is to be known before going on, each sentence with its tone; who has to act comes first."""
+    from kymatui.wiring.holding import expected
+
+    turn = seen.turn(accept_unknown=accept_unknown)
+    said = [(f"next: {turn.value}", "accent")]
+    if seen.refusal:
+        said = [(plain(seen.refusal), "error" if turn is Turn.REFUSED else "ready")]
+    elif turn is Turn.FOLLOW:
+        said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
+    if seen.stuck:
+        said.append((f"held by finalizers: {plain(expected(seen))}", "deleting"))
+    for kind, reason in seen.remaining.unknown:
+        agreed = "counted as none" if accept_unknown else "nobody knows whether there are any"
+        said.append((f"{kind}: {agreed} ({plain(reason)})", "warning"))
+    if seen.warning:
+        said += [(f"▲ {plain(seen.warning)}", "warning"), (f"w way: {_WAYS[seen.way]}", "accent")]
+    return said
+
+
+def preview(seen: Departure, *, accept_unknown: bool, backup: str) -> Preview:
+    """Everything that the deletion will do from here on."""
+    turn = seen.turn(accept_unknown=accept_unknown)
+    unmanages = turn is Turn.UNMANAGE
+    title = f"{'unmanage' if unmanages else 'delete'} {seen.module} {seen.installed}".strip()
+    return Preview(
+        title,
+        lines=tuple(_lines(seen, turn)),
+        charge=f"in charge is {seen.charge.value}",
+        refusals=tuple(_refusals(seen, turn)),
+        warnings=tuple(_warnings(seen, unmanages, backup)),
+        missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
+        consents=tuple(_consents(seen, unmanages)),
+        question=f"{title[:1].upper()}{title[1:]}?",
+        editable=True,
+    )
+
+
+def _refusals(seen: Departure, turn: Turn) -> Iterator[str]:
+    if turn in (Turn.REFUSED, Turn.GONE):
+        yield seen.refusal or "nothing of it is left"
+    if turn is Turn.UNKNOWN:
+        yield "nobody knows whether something is left of what may not be listed; u takes it for empty"
+
+
+def _warnings(seen: Departure, unmanages: bool, backup: str) -> Iterator[str]:
+    if unmanages:
+        yield "nothing is updated or repaired any more, and nothing is deleted"
+        return
+    if seen.warning:
+        yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
+    yield f"what is deleted is kept first in {backup}" if backup else "nothing of what is deleted is kept"
+    shared = sum(one.shared for one in seen.remaining.theirs)
+    if shared:
+        yield f"{shared} objects of Kubernetes' own kinds stay: nobody can tell whether they are the module's"
+
+
+def _consents(seen: Departure, unmanages: bool) -> Iterator[Consent]:
+    if unmanages:
+        return
+    theirs = [one for one in seen.theirs if one.deleted_at is None]
+    if theirs:
+        yield Consent("cascade", f"delete {len(theirs)} objects that the module's users made")
+    yield Consent("name", f"{seen.module} is deleted", typed=seen.module)
+
+
+def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
+    if turn is Turn.UNMANAGE:
+        yield PreviewLine(Mark.CHANGE, f"Kyma: module {seen.module}", "managed: false")
+        return
+    yield from _instances(seen.theirs, "deleted, and waited for")
+    if seen.charge is Charge.KYMA:
+        if seen.way is Way.IGNORE and not seen.by_hand and seen.default is not None:
+            yield PreviewLine(Mark.CHANGE, f"Kyma: module {seen.module}", "customResourcePolicy: Ignore")
+            yield PreviewLine(Mark.DELETE, str(seen.default.ref), "deleted by hand")
+        elif seen.default is not None and not seen.by_hand:
+            yield PreviewLine(Mark.DELETE, str(seen.default.ref), "by lifecycle-manager")
+        yield PreviewLine(Mark.DELETE, f"Kyma: module {seen.module}", "its entry is taken out")
+        if seen.manager is not None:
+            yield PreviewLine(Mark.DELETE, str(seen.manager), "by lifecycle-manager, with what belongs to it")
+        return
+    if seen.manifest is not None:
+        yield PreviewLine(Mark.DELETE, str(seen.manifest), "whoever reconciles it takes the rest away")
+    yield from _instances(seen.remaining.ours if not seen.by_hand else (), "the module's own")
+    for step in seen.found.steps if seen.found is not None else ():
+        mark = Mark.DELETE if step.action is Action.DELETE else Mark.SAME
+        yield PreviewLine(mark, str(step.ref), step.reason or step.action.value)
+
+
+def _instances(some: Iterable[Instance], words: str) -> Iterator[PreviewLine]:
+    for one in some:
+        finalizers = tuple(f"  finalizer {name}" for name in one.finalizers)
+        yield PreviewLine(
+            Mark.DELETE, str(one.ref), f"being deleted{one.held}" if one.deleted_at else words, finalizers
+        )
