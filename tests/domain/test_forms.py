@@ -1,0 +1,82 @@
+"""Forms out of schemas: which fields there are, what may stand in them, and the document that comes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.domain.forms import Field, FieldKind, fields, read, value_at, written
+
+SCHEMA = {
+    "type": "object",
+    "required": ["size"],
+    "properties": {
+        "size": {"type": "integer", "minimum": 1, "maximum": 5, "description": "How\n many."},
+        "mode": {"type": "string", "enum": ["small", "large"], "default": "small"},
+        "on": {"type": "boolean"},
+        "share": {"type": ["null", "number"]},
+        "port": {"x-kubernetes-int-or-string": True},
+        "tags": {"type": "array"},
+        "store": {"type": "object", "properties": {"path": {"type": "string"}}},
+    },
+}
+
+
+def field(name: str) -> Field:
+    return next(one for one in fields(SCHEMA) if one.label == name)
+
+
+def test_every_leaf_is_a_field_with_what_the_schema_says_of_it() -> None:
+    assert [one.label for one in fields(SCHEMA)] == ["size", "mode", "on", "share", "port", "tags", "store.path"]
+    assert (field("size").about, field("size").hint) == ("How many.", "integer; at least 1; at most 5; required")
+    assert field("mode").hint == "small, large; else small"
+    assert field("port").kind is FieldKind.TEXT
+    assert field("share").kind is FieldKind.NUMBER
+
+
+@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": []}, {"properties": {"a": 1}}])
+def test_a_schema_that_says_nothing_gives_no_form(schema: dict[str, object]) -> None:
+    assert fields(schema) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("size", "3", 3),
+        ("mode", "large", "large"),
+        ("on", "True", True),
+        ("share", "0.5", 0.5),
+        ("tags", '["a"]', ["a"]),
+        ("store.path", "", None),
+    ],
+)
+def test_what_is_typed_becomes_a_value(name: str, text: str, value: object) -> None:
+    assert read(field(name), text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("size", "", "size is required"),
+        ("size", "1.5", "size is a whole number"),
+        ("size", "9", "size is at most 5"),
+        ("size", "0", "size is at least 1"),
+        ("mode", "huge", "mode is one of small, large"),
+        ("on", "yes", "on is true or false"),
+        ("share", "half", "share is a number"),
+        ("tags", "[", "tags is no JSON"),
+    ],
+)
+def test_what_is_wrong_is_said(name: str, text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read(field(name), text)
+
+
+def test_a_value_is_written_where_it_belongs_and_what_is_empty_goes() -> None:
+    document = {"store": {"path": "/a"}, "size": 1}
+    assert written(document, ("store", "path"), "/b") == {"store": {"path": "/b"}, "size": 1}
+    assert written(document, ("store", "path"), None) == {"size": 1}
+    assert written({}, ("a", "b", "c"), True) == {"a": {"b": {"c": True}}}
+    assert written({}, ("a", "b"), None) == {}
+    assert document == {"store": {"path": "/a"}, "size": 1}
+    assert value_at(document, ("store", "path")) == "/a"
+    assert value_at(document, ("size", "path")) is None
