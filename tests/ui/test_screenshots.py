@@ -21,6 +21,9 @@ from kymatui.ui.app import KymatuiApp
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import table, until
+from tests.ui.fleets import fleet_app
+from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
+from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -72,6 +75,27 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
 }
 
 
+# of a fleet, with keys
+FLEET_PICTURES = {"fleet": ("j",), "fleet-matrix": ("m", "j", "right"), "fleet-waits": ("w", "j")}
+
+
+def _keep(name: str, drawn: str) -> None:
+    path = FOLDER / f"{name}.svg"
+    if os.environ.get("KYMATUI_SCREENSHOTS"):
+        path.write_text(drawn)
+    assert path.read_text() == drawn, f"draw it anew: KYMATUI_SCREENSHOTS=1 pytest {Path(__file__).name}"
+
+
+@pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
+@pytest.mark.parametrize("name", list(FLEET_PICTURES))
+async def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str) -> None:
+    app = fleet_app(source())
+    async with app.run_test(size=(120, 24)) as pilot:
+        await fleet_pressing(*FLEET_PICTURES[name])(pilot)
+        drawn = app.export_screenshot(title="kymatui", simplify=True)
+    _keep(name, drawn)
+
+
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(SCENES))
 async def test_the_picture_is_what_the_screen_looks_like(name: str) -> None:
@@ -81,12 +105,9 @@ async def test_the_picture_is_what_the_screen_looks_like(name: str) -> None:
     async with app.run_test(size=(120, 32)) as pilot:
         await SCENES[name](pilot)
         drawn = app.export_screenshot(title="kymatui", simplify=True)
-    path = FOLDER / f"{name}.svg"
-    if os.environ.get("KYMATUI_SCREENSHOTS"):
-        path.write_text(drawn)
-    assert path.read_text() == drawn, f"draw it anew: KYMATUI_SCREENSHOTS=1 pytest {Path(__file__).name}"
+    _keep(name, drawn)
 
 
 def test_the_readme_shows_every_picture() -> None:
     readme = (FOLDER.parent / "README.md").read_text()
-    assert sorted(set(re.findall(r"screenshots/([a-z-]+)\.svg", readme))) >= sorted(SCENES)
+    assert sorted(set(re.findall(r"screenshots/([a-z-]+)\.svg", readme))) >= sorted([*SCENES, *FLEET_PICTURES])

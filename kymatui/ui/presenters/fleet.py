@@ -21,15 +21,15 @@ from kymatui.ui.widgets.row_list import Cell, Row
 
 COLUMNS = (
     Column("name", "RUNTIME", 13, flex=3),
-    Column("shoot", "SHOOT", 10, priority=2),
+    Column("shoot", "SHOOT", 10, priority=8),
     Column("region", "REGION", 14, priority=5),
     Column("plan", "PLAN", 6, priority=6),
     Column("channel", "CHANNEL", 8, priority=4),
-    Column("state", "STATE", 12),
+    Column("state", "STATE", 17),
     Column("modules", "MODULES", 7, priority=7, right=True),
     Column("drift", "DRIFT", 5, priority=1, right=True),
-    Column("worst", "WORST MODULE", 16, flex=2, priority=1),
-    Column("age", "AGE", 4, priority=8, right=True),
+    Column("worst", "WORST MODULE", 14, flex=2, priority=1),
+    Column("age", "AGE", 4, priority=2, right=True),
     Column("skr", "SKR", 11, priority=3),
 )
 _SEPARATOR = "\0"
