@@ -104,6 +104,11 @@ def read_kind(raw: object) -> GroupVersionKind:
 
 def read_ref(raw: object) -> ObjectRef:
     """The name of an object as far as it has one."""
+    if type(raw) is dict and type(metadata := raw.get("metadata")) is dict:  # asked some ten times for every object
+        api_version, kind = raw.get("apiVersion"), raw.get("kind")
+        namespace, name = metadata.get("namespace", ""), metadata.get("name")
+        if type(api_version) is type(kind) is type(namespace) is type(name) is str:
+            return ObjectRef(GroupVersionKind.of(api_version, kind), namespace, name)
     meta = Reader(raw).child("metadata")
     return ObjectRef(read_kind(raw), meta.text("namespace"), meta.text("name"))
 

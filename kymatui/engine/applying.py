@@ -120,6 +120,7 @@ class _Application:
         self._bundle = plan.bundle
         self._wait = wait
         self._bodies = _bodies(plan)
+        self._total = len(plan.writes)
         self._written: list[ObjectRef] = []
         self._deleted: list[ObjectRef] = []
         self._inventory: Inventory | None = None
@@ -257,7 +258,7 @@ class _Application:
                 if self.plan.intent.adopt:
                     take_over(self.run.cluster, step.ref)
         self._written.append(step.ref)
-        self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), len(self.plan.writes)))
+        self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), self._total))
 
     def _create(self, body: Object) -> None:
         try:

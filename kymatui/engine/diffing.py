@@ -15,6 +15,8 @@ HIDDEN: Final = "(hidden)"
 HIDDEN_CHANGED: Final = "(hidden, another value)"
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_KEPT_BY_TOOLS: Final = frozenset({_LAST_APPLIED, "deployment.kubernetes.io/revision"})
+"""Annotations in which tools and controllers keep books of an object, as others do in its status."""
 _VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 
 
@@ -49,8 +51,8 @@ def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in body.items() if name not in ("status", "stringData")}
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _VOLATILE}
     annotations = metadata.get("annotations")
-    if isinstance(annotations, Mapping) and _LAST_APPLIED in annotations:
-        metadata["annotations"] = {name: value for name, value in annotations.items() if name != _LAST_APPLIED}
+    if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
+        metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
     return {**found, "metadata": metadata}
 
 

@@ -45,6 +45,7 @@ class Cluster:
             server.client,
             server.store,
             root_ca=self.certificate.authority.decode(),
+            is_busy=server.requests.has_news,
             kind_is_served=lambda api_version, kind: server.catalog.by_kind(api_version, kind) is not None,
         )
         self._controllers.start()

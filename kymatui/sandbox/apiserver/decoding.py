@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -67,7 +68,25 @@ def _no_constant(name: str) -> Any:
 
 def parse_yaml(data: bytes) -> Any:
     """YAML as the server reads it: through JSON, where a whole number is an integer. Raises HelmError."""
-    return _whole_numbers(load_as_json(data))
+    return _whole_numbers(load_as_json(data) if (value := _plain_json(data)) is None else value)
+
+
+def _plain_json(data: bytes) -> Any:
+    """JSON that means the same read as YAML, as clients write it whose objects were JSON all along; else None.
+
+    What comes out as the same bytes again has no key twice and nothing that the two read in different ways, but for
+    merge keys, characters that YAML forbids, and numbers that have too many digits for Go.
+    """
+    if not data.startswith(b"{") or not data.isascii() or _DOUBTFUL.search(data):
+        return None
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if msgspec.json.encode(value) == data else None
+
+
+_DOUBTFUL = re.compile(rb'"<<"|\x7f|[0-9]{16}|"[^"]{1000,}":')
 
 
 def _whole_numbers(value: Any) -> Any:

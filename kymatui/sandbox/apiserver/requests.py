@@ -30,6 +30,7 @@ class RequestLog:
     def __init__(self) -> None:
         self.count = 0
         self._last: deque[Noted] = deque(maxlen=LENGTH)
+        self._seen = 0
 
     def noting(self, handle: Handler) -> Handler:
         """The same handler, with everything that it answers noted."""
@@ -46,6 +47,11 @@ class RequestLog:
         self.count += 1
         dry_run, watch = bool(request.first("dryRun")), request.first("watch") in ("true", "1")
         self._last.append(Noted(request.method, request.path, dry_run, watch, status, request.header("user-agent")))
+
+    def has_news(self) -> bool:
+        """Whether anything was asked since the last call."""
+        seen, self._seen = self._seen, self.count
+        return seen != self.count
 
     def clear(self) -> None:
         self.count = 0

@@ -1,5 +1,8 @@
 """The one work queue of all controllers: each (controller, key) once, some milliseconds of work, then others run.
 
+Requests go first, as they do where controllers are processes of their own: while clients ask, controllers wait, but
+never for long. Meanwhile several changes of one object become one look at it.
+
 A controller that fails is asked again after a growing pause (as client-go's rate limiter does); a lost race on a
 resourceVersion is no failure, it is asked again at once.
 """
@@ -21,6 +24,8 @@ from kymatui.sandbox.storage import Change, Key
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 0.008
+GIVE_WAY_SECONDS = 0.005
+GIVE_WAY_TIMES = 10
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
 
 Enqueue = Callable[[Key], None]
@@ -41,8 +46,11 @@ class Controller(Protocol):
 class Loop:
     """Runs the controllers' work on the clock's thread."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, is_busy: Callable[[], bool] = lambda: False) -> None:
+        """`is_busy` says whether requests came in since it was asked last."""
         self._clock = clock
+        self._is_busy = is_busy
+        self._gave_way = 0
         self._waiting: OrderedDict[tuple[str, Key], Controller] = OrderedDict()
         self._later: dict[tuple[str, Key], tuple[float, Timer]] = {}
         self._failures: dict[tuple[str, Key], int] = {}
@@ -89,6 +97,11 @@ class Loop:
 
     def _run(self) -> None:
         self._turn = None
+        if self._gave_way < GIVE_WAY_TIMES and self._is_busy():
+            self._gave_way += 1
+            self._turn = self._clock.call_later(GIVE_WAY_SECONDS, self._run)
+            return
+        self._gave_way = 0
         end = time.monotonic() + TURN_SECONDS
         while self._waiting and not self._stopped:
             item, controller = self._waiting.popitem(last=False)

@@ -7,7 +7,7 @@ controllers.stop()
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kymatui.sandbox.apiserver.local import LocalClient
 from kymatui.sandbox.controllers.apiservices import ApiServices
@@ -47,9 +47,10 @@ class Controllers:
         node: str = "sandbox-0",
         pace: Pace | None = None,
         kind_is_served: KindIsServed = every_kind_is_served,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self.context = Context(client, Observer(store), Recorder(client), pace or Pace(), node)
-        self.loop = Loop(client.clock)
+        self.loop = Loop(client.clock, is_busy)
         self._queues: dict[str, Queue] = {}
         self._root_ca = root_ca
         self._version = version
