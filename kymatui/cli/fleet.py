@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
-from kymatui.errors import UsageError
+from kymatui.errors import InvalidError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kymatui.domain.fleets import Runtime, VersionCounts
+    from kymatui.domain.fleets import Fleet, Runtime, VersionCounts
+    from kymatui.wiring.options import SessionOptions
 
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
 
@@ -26,6 +27,7 @@ class FleetCommand:
     matrix: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.connecting import add_remote_options
         from kymatui.cli.main import add_cluster_options
 
         parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
@@ -41,15 +43,14 @@ class FleetCommand:
 
             parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
         add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_remote_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.connecting import wanted
+        from kymatui.cli.connecting import remote_wanted
         from kymatui.domain.fleets import version_matrix
-        from kymatui.wiring.fleets import read_fleet
 
-        options, _ = wanted(args)
-        cluster, fleet, notes = read_fleet(options)
-        chosen = [runtime for runtime in fleet.runtimes if _is_chosen(runtime, args)]
+        cluster, fleet, notes = selected(remote_wanted(args)[0].control, args.selector)
+        chosen = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
         for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
             say(f"kymatui: {note}", sys.stderr)
         if self.matrix:
@@ -64,7 +65,21 @@ class FleetCommand:
 FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
 
 
-def _is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
+def selected(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
+    """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
+    from kymatui.wiring.fleets import read_fleet
+
+    try:
+        return read_fleet(options, labels=selector)
+    except InvalidError as error:
+        if not selector:
+            raise
+        hint = "write key=value, key!=value, key, !key or key in (a, b), joined by commas"
+        raise UsageError(f"{selector!r} is no selector: {error}", hint=hint) from error
+
+
+def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
+    """Whether `--state`, `--channel`, `--plan`, `--region`, `--module` and `--drifting` choose it."""
     if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
         return False
     pairs = ((args.channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
@@ -72,7 +87,7 @@ def _is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
         return False
     if args.drifting and not runtime.drifting:
         return False
-    return _has_module(runtime, args.module) and _has_labels(runtime, args.selector)
+    return _has_module(runtime, args.module)
 
 
 def _has_module(runtime: Runtime, wanted: str | None) -> bool:
@@ -83,29 +98,6 @@ def _has_module(runtime: Runtime, wanted: str | None) -> bool:
     name, _, version = wanted.partition("@")
     module = runtime.module(name)
     return module is not None and (not version or same(module.version, version))
-
-
-def _has_labels(runtime: Runtime, selector: str) -> bool:
-    """`key=value`, `key!=value`, `key` and `!key`, joined by commas, all of which must hold."""
-    for part in filter(None, (piece.strip() for piece in selector.split(","))):
-        key, sign, value = _requirement(part)
-        found = runtime.labels.get(key)
-        held = {"=": found == value, "!=": found != value, "": found is not None, "!": found is None}[sign]
-        if not held:
-            return False
-    return True
-
-
-def _requirement(part: str) -> tuple[str, str, str]:
-    if "!=" in part:
-        key, _, value = part.partition("!=")
-        return key.strip(), "!=", value.strip()
-    if "=" in part:
-        key, _, value = part.replace("==", "=").partition("=")
-        return key.strip(), "=", value.strip()
-    if any(character in part for character in " ()"):
-        raise UsageError(f"{part!r} is no selector", hint="write key=value, key!=value, key or !key, joined by commas")
-    return (part[1:], "!", "") if part.startswith("!") else (part, "", "")
 
 
 def _runtimes(cluster: str, runtimes: Sequence[Runtime], form: str, now: float) -> str:

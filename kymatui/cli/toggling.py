@@ -20,6 +20,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, ReadOnlyError, RefusedE
 if TYPE_CHECKING:
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring import CatalogSession
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.toggling import Toggling
 
 _FORMATS = ("table", "json", "yaml", "md")
@@ -34,6 +35,8 @@ class ToggleCommand:
     verb: str
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.campaigns import add_fleet_options
+        from kymatui.cli.connecting import add_remote_options
         from kymatui.cli.main import add_cluster_options
 
         parser.add_argument("name", metavar="NAME", help="the module")
@@ -55,13 +58,19 @@ class ToggleCommand:
         )
         parser.add_argument("-o", "--output", choices=_FORMATS, default="table", help="default: table")
         add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_remote_options(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
+        add_fleet_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.connecting import connected, wanted
+        from kymatui.cli.connecting import connected, is_remote, paired, wanted
 
         if args.timeout <= 0:
             raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
-        session = connected(*wanted(args))
+        if args.fleet:
+            from kymatui.cli import campaigns
+
+            return campaigns.run(args, self._toggle(args))
+        session: CatalogSession | PairSession = paired(args) if is_remote(args) else connected(*wanted(args))
         changed = threading.Event()
         try:
             with untouched():  # until the edit is sent, see `_Run.go`
@@ -93,15 +102,21 @@ class _Run:
     """One run of one command."""
 
     def __init__(
-        self, args: argparse.Namespace, toggle: Toggle, session: CatalogSession, changed: threading.Event
+        self,
+        args: argparse.Namespace,
+        toggle: Toggle,
+        session: CatalogSession | PairSession,
+        changed: threading.Event,
     ) -> None:
+        from kymatui.wiring.pair_toggling import PairToggling
+        from kymatui.wiring.pairs import PairSession
         from kymatui.wiring.toggling import Toggling
 
         self._args = args
         self._toggle = toggle
         self._session = session
         self._changed = changed
-        self._toggling: Toggling = Toggling(session)
+        self._toggling: Toggling = PairToggling(session) if isinstance(session, PairSession) else Toggling(session)
 
     def go(self) -> int:
         proposal = self._toggling.propose(self._toggle)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from kymatui.wiring.options import SessionOptions
 
 
-def read_fleet(options: SessionOptions) -> tuple[str, Fleet, tuple[str, ...]]:
+def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet, tuple[str, ...]]:
     """The context's name, the fleet, and what could not be read, in sentences.
 
-    Raises what a list of Kymas raises: without them there is no fleet. `options.namespace` "" means all namespaces.
+    Raises what a list of Kymas raises: without them there is no fleet. `options.namespace` "" means all namespaces;
+    `labels` is a selector, which the server applies.
     """
     from kymatui.domain.fleets import fleet
     from kymatui.wiring.engine import open_cluster
@@ -27,7 +28,7 @@ def read_fleet(options: SessionOptions) -> tuple[str, Fleet, tuple[str, ...]]:
     cluster = open_cluster(options)
     client = cluster.client
     notes = []
-    kymas = list_fixed(client, KYMA_KINDS[0], options.namespace)
+    kymas = list_fixed(client, KYMA_KINDS[0], options.namespace, labels=labels)
     try:
         metas = list_fixed(client, KYMA_KINDS[2], options.namespace)
     except (ForbiddenError, NotFoundError) as error:

@@ -127,6 +127,10 @@ class PairSession:
         self._on_change = on_change
         self._session.start(self._notice)
 
+    def start_telling(self, on_change: Callable[[], None]) -> None:
+        """Another `on_change`, from now on."""
+        self._on_change = on_change
+
     def _notice(self) -> None:
         self._changed.set()
         self._on_change()

@@ -55,6 +55,8 @@ def test_runtimes_are_chosen_by_what_they_are(capsys: pytest.CaptureFixture[str]
     assert 0 < len(azure) < len(whole)
     assert [one["name"] for one in runtimes(capsys, "--plan", "azure")] == azure
     assert [one["name"] for one in runtimes(capsys, "-l", "kyma-project.io/broker-plan-name=azure")] == azure
+    both = "kyma-project.io/broker-plan-name in (azure, aws),!nothing"
+    assert {one["plan"] for one in runtimes(capsys, "-l", both)} == {"azure", "aws"}
     drifting = [one["name"] for one in whole if any(module["drifts"] for module in one["modules"])]
     assert [one["name"] for one in runtimes(capsys, "--drifting")] == drifting
     ready = runtimes(capsys, "--state", "ready")
@@ -85,6 +87,6 @@ def test_the_matrix_counts_versions(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_selector_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, "fleet", "-l", "a in (b)")
+    status, _, err = run(capsys, "fleet", "-l", "a in b")
     assert status == 64
     assert "is no selector" in err

@@ -106,8 +106,9 @@ class Stream:
         self._closed.set()
         with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):
             self._response.shutdown()
-        if not self._response.closed:
-            self._response.close()
+        with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):  # the reader may close it, too
+            if not self._response.closed:
+                self._response.close()
 
 
 class Transport:

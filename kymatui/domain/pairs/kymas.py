@@ -65,6 +65,11 @@ class Kymas:
         return Verdict.WRONG, why, Actor.KLM
 
 
+def owner_in(runtime: Kyma) -> str:
+    """`namespace/name` of the control plane's Kyma that a runtime's Kyma belongs to; "" where it does not say."""
+    return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
+
+
 def kyma_lines(kymas: Kymas) -> Iterator[Line]:
     """Everything of the two Kymas but their modules' own things."""
     yield from _deletion(kymas)
@@ -140,7 +145,7 @@ def _labels(kymas: Kymas) -> Iterator[Line]:
             why = "the control plane's Kyma has no such label, so that none is mirrored"
             yield Line(Area.LABEL, label, "labels", NOTHING, theirs[label], Verdict.INTENDED, why)
     owner = f"{kymas.control.meta.namespace}/{kymas.control.meta.name}"
-    found = kymas.runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
+    found = owner_in(kymas.runtime)
     yield _marked(kymas, ANNOTATION_OWNED_BY, owner, found, owner, field="annotations")
     yield from _other_labels(ours, theirs)
 

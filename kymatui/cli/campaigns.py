@@ -1,0 +1,167 @@
+"""`kymatui enable|disable|… MODULE --fleet`: one edit over many runtimes, shown as one table before it is made."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.asking import confirm, untouched
+from kymatui.cli.direct.options import cancellable
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.campaigns import Leg
+    from kymatui.domain.toggling import Toggle
+    from kymatui.wiring.remote import RemoteOptions
+
+_HEADER = ("RUNTIME", "OUTCOME", "FIELD", "BEFORE", "AFTER", "WHAT BECOMES OF IT")
+
+
+def add_fleet_options(parser: argparse.ArgumentParser) -> None:
+    """`--fleet` with what chooses runtimes, and at which pace they are edited."""
+    group = parser.add_argument_group("many runtimes of a control plane")
+    group.add_argument("--fleet", action="store_true", help="all runtimes that are chosen by what follows")
+    group.add_argument("--allow-fleet-writes", action="store_true", help="without it the plan is shown, and no more")
+    group.add_argument("--runtime", action="append", metavar="NAME", help="only this one; repeatable")
+    group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+    group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
+    group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
+    group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
+    group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
+    group.add_argument("--having", metavar="NAME[@VERSION]", help="only runtimes that have this module")
+    group.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
+    group.add_argument("--canaries", type=int, default=1, metavar="N", help="edited first, one by one (default: 1)")
+    group.add_argument("--at-once", type=int, default=4, metavar="N", help="edited at once after them (default: 4)")
+
+
+def run(args: argparse.Namespace, toggle: Toggle) -> int:
+    """Plans, asks, and edits; stops at the first failure. The same words go on where it stopped."""
+    from kymatui.cli.connecting import remote_wanted
+    from kymatui.domain.campaigns import Outcome
+    from kymatui.wiring.campaigns import AT_ONCE, Campaign, Pace
+
+    if not 1 <= args.at_once <= AT_ONCE or args.canaries < 0:
+        raise UsageError(f"--at-once is within 1 and {AT_ONCE}, and --canaries not negative")
+    options, _ = remote_wanted(args)
+    if options.by_hand is not None or options.runtime:
+        raise UsageError("--fleet is about many runtimes", hint="leave --remote, --skr-kubeconfig, --skr-context out")
+    with untouched():
+        campaign = Campaign(options, toggle, Pace(args.canaries, args.at_once, args.wait, args.timeout))
+        legs = campaign.plan(chosen(args, options))
+        planned = sum(leg.outcome is Outcome.PLANNED for leg in legs)
+        if args.dry_run or not planned:
+            say(_text(legs, toggle, args.output))
+            return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
+        say(_text(legs, toggle, "table"), sys.stderr)
+        _check(args, options)
+        confirm(f"Edit {planned} runtimes?", yes=args.yes)
+    with cancellable() as cancel:
+        ended = campaign.carry_out(legs, _tell, cancel)
+        return _answer(ended, toggle, args, cancelled=cancel.is_set())
+
+
+def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
+    """The names (with their namespaces) of the runtimes that the words choose, in order."""
+    from kymatui.cli.fleet import is_chosen, selected
+
+    _, fleet, notes = selected(options.control, args.selector)
+    for note in notes:
+        say(f"kymatui: {note}", sys.stderr)
+    words = argparse.Namespace(
+        state=args.state,
+        channel=args.in_channel,
+        plan=args.plan,
+        region=args.region,
+        drifting=args.drifting,
+        module=args.having,
+    )
+    unknown = set(args.runtime or ()) - {runtime.name for runtime in fleet.runtimes}
+    if unknown:
+        raise UsageError(f"there is no runtime {', '.join(sorted(unknown))}", hint="`kymatui fleet` lists them")
+    found = [one for one in fleet.runtimes if is_chosen(one, words) and (not args.runtime or one.name in args.runtime)]
+    if not found:
+        raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")
+    return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
+
+
+def _check(args: argparse.Namespace, options: RemoteOptions) -> None:
+    if options.control.read_only:
+        raise ReadOnlyError("read-only: no Kyma is edited", hint="--dry-run shows what would be done")
+    if not args.allow_fleet_writes:
+        raise RefusedError(
+            "many runtimes are edited only with --allow-fleet-writes; nothing was changed",
+            hint="--dry-run shows the plan alone",
+        )
+
+
+def _tell(leg: Leg) -> None:
+    say(f"  {leg.runtime}: {leg.outcome.value}" + (f": {plain(leg.words)}" if leg.words else ""), sys.stderr)
+
+
+def _answer(legs: Sequence[Leg], toggle: Toggle, args: argparse.Namespace, *, cancelled: bool) -> int:
+    say(_text(legs, toggle, args.output))
+    error = _error(legs, cancelled=cancelled)
+    if error is not None:
+        raise error
+    return 0
+
+
+def _error(legs: Sequence[Leg], *, cancelled: bool) -> KymatuiError | None:
+    """What is to be said of an end that is not whole."""
+    hint = "run the same again: what is done is done"
+    if cancelled:
+        return CancelledError(_counted(legs), hint=hint)
+    if not all(leg.is_good for leg in legs):
+        return PartlyDoneError(_counted(legs), hint=hint)
+    return None
+
+
+def _counted(legs: Sequence[Leg]) -> str:
+    from kymatui.domain.campaigns import counts
+
+    return ", ".join(f"{number} {outcome.value}" for outcome, number in counts(legs).items())
+
+
+def _text(legs: Sequence[Leg], toggle: Toggle, form: str) -> str:
+    if form in ("json", "yaml"):
+        return document(_json(legs, toggle), form)
+    rows = [row for leg in legs for row in _rows(leg)]
+    warnings = dict.fromkeys(f"warning: {plain(text)}" for leg in legs for text in leg.warnings)
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    many = "1 runtime" if len(legs) == 1 else f"{len(legs)} runtimes"
+    return "\n\n".join([drawn, *warnings, f"{many}: {_counted(legs)}"])
+
+
+def _rows(leg: Leg) -> list[tuple[str, ...]]:
+    words = leg.words or "; ".join(leg.effects)
+    lines = leg.lines or (("", "", ""),)
+    return [
+        (leg.runtime if not index else "", leg.outcome.value if not index else "", *line, words if not index else "")
+        for index, line in enumerate(lines)
+    ]
+
+
+def _json(legs: Sequence[Leg], toggle: Toggle) -> dict[str, Any]:
+    from kymatui.domain.campaigns import counts
+
+    return {
+        "module": toggle.module,
+        "verb": toggle.verb.value,
+        "counts": {outcome.value: number for outcome, number in counts(legs).items()},
+        "runtimes": [
+            {
+                "runtime": leg.runtime,
+                "outcome": leg.outcome.value,
+                "words": leg.words or None,
+                "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
+                "effects": list(leg.effects),
+                "warnings": list(leg.warnings),
+            }
+            for leg in legs
+        ],
+    }

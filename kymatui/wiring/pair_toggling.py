@@ -1,0 +1,49 @@
+"""Edits of a runtime's Kyma, decided with what its control plane knows: the runtime is the truth for its modules."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.pairs.kymas import owner_in
+from kymatui.wiring.toggling import Toggling
+
+if TYPE_CHECKING:
+    from kymatui.domain.remembering import Memory
+    from kymatui.domain.stages import Stage
+    from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.wiring.pairs import PairSession
+
+
+class PairToggling(Toggling):
+    """As `Toggling`, on both sides of one runtime: only the runtime is written to."""
+
+    def __init__(self, session: PairSession) -> None:
+        super().__init__(session)
+        self._pair = session
+
+    def propose(self, toggle: Toggle) -> Proposal:
+        from kymatui.domain.edits import edit_entry
+        from kymatui.domain.toggling import change_of
+
+        found = super().propose(toggle)
+        kyma = self._pair.pair().runtime_kyma
+        if found.edit is None:
+            return found
+        if kyma is None:
+            return replace(found, edit=None, refusals=("the runtime has no Kyma that could be edited",))
+        if (owner := owner_in(kyma)) not in ("", "/".join(self._pair.key)):
+            refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
+            return replace(found, refusals=(refusal, *found.refusals))
+        return replace(found, edit=edit_entry(kyma, toggle.module, change_of(toggle)))
+
+    def _stage(self, proposal: Proposal, generation: int, memory: Memory) -> Stage:
+        from kymatui.domain.catalog import catalog
+        from kymatui.domain.stages import stage
+
+        assert proposal.edit is not None
+        snapshot, kyma = self._pair.snapshot(), self._pair.pair().runtime_kyma
+        edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
+        seen = catalog(snapshot, time.time(), memory=memory)
+        return stage(proposal.toggle, proposal.edit, generation, edited, seen)
