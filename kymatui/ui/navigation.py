@@ -20,6 +20,8 @@ class Step:
         """The word in the top line."""
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
+        if self.kind == "delete":
+            return f"delete {self.about}"
         return f"#{self.about}" if self.kind == "job" else self.about or self.kind
 
     def same_screen(self, other: Step) -> bool:

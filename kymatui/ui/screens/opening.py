@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kymatui.ui.screens.framed import FramedScreen
 
 HOME = Step("modules")
-KINDS = ("modules", "module", "channels", "problems", "changes", "jobs", "job")
+KINDS = ("modules", "module", "channels", "problems", "changes", "jobs", "job", "delete")
 
 
 def key_scopes(app: type) -> Iterator[Scope]:
@@ -23,6 +23,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.choosing import ChoiceScreen
     from kymatui.ui.screens.columns import ColumnsScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
+    from kymatui.ui.screens.departing import DepartingScreen
     from kymatui.ui.screens.fleet import FleetScreen
     from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
     from kymatui.ui.screens.help import HelpScreen
@@ -37,7 +38,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.widgets.plan_parts import DiffView, PlanTable, Tick
     from kymatui.ui.widgets.prompt import Prompt
 
-    for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen):
+    for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
         yield scope(app, screen, LiveTable)
     yield from (scope(app, sight, LiveTable) for sight in (FleetScreen, SpreadScreen, WaitsScreen, RecentScreen))
     for pane in PANES:
@@ -74,6 +75,10 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.jobs import JobScreen, JobsScreen
 
         return JobScreen(step.about) if step.about else JobsScreen()
+    if step.kind == "delete":
+        from kymatui.ui.screens.departing import DepartingScreen
+
+        return DepartingScreen(step.about)
     if step.kind == "changes":
         from kymatui.ui.screens.changes import ChangesScreen
 
