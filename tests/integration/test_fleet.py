@@ -1,0 +1,413 @@
+"""A control plane with fifty-one runtimes, each a server of its own: slow, shut, hanging, gone and back.
+
+What one of them does costs that one only; what the control plane's Secret says is what is connected to.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.adapters.kube.client import PatchType
+from kymatui.domain.catalog import catalog
+from kymatui.domain.fleet_pictures import FleetPicture, Key
+from kymatui.domain.snapshots import FeedState
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
+from kymatui.ui.fleet_view import MOST_RUNTIMES, RUNTIME_FEED, RuntimeViews
+from kymatui.ui.mailbox import Mailbox
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
+from kymatui.wiring.runtime_sessions import RuntimeSession
+from tests.domain import builders as b
+from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma
+
+pytestmark = pytest.mark.xdist_group("fleet")
+
+CONTROL = "kcp-system"
+NAMES = [f"r{number:02}" for number in range(51)]
+LABELS = f"{GROUP}/kyma-name"
+
+
+@dataclass
+class Fleet:
+    """The servers, and the control plane among them."""
+
+    sandbox: RunningSandbox
+    control: Embedded
+    folder: Path
+
+    def kubeconfig_of(self, name: str, *, server: str = "", token: str = "") -> str:
+        """What a Secret holds: one context, with a token."""
+        config = yaml.safe_load(self.sandbox.kubeconfig.read_text())
+        context = next(entry for entry in config["contexts"] if entry["name"] == name)
+        cluster = next(entry for entry in config["clusters"] if entry["name"] == context["context"]["cluster"])
+        user = next(entry for entry in config["users"] if entry["name"] == context["context"]["user"])
+        if server:
+            cluster["cluster"]["server"] = server
+        if token:
+            user["user"]["token"] = token
+        return yaml.safe_dump(
+            {"clusters": [cluster], "users": [user], "contexts": [context], "current-context": name, "kind": "Config"}
+        )
+
+    def admit(self, name: str, kubeconfig: str = "") -> None:
+        """The Secret that opens a runtime, in the place of those that were there."""
+        self.shut_out(name)
+        self.control.put(access_secret(name, kubeconfig or self.kubeconfig_of(name)))
+
+    def shut_out(self, name: str) -> None:
+        for raw in self.secrets(name):
+            self.control.remove("secrets", raw["metadata"]["name"], CONTROL)
+
+    def secrets(self, name: str) -> list[Json]:
+        resource = self.control.client.discovery.find_name("secrets")
+        assert resource is not None
+        return self.control.client.list(resource, CONTROL, labels=f"{LABELS}={name}").items
+
+    def server_of(self, name: str) -> str:
+        config = yaml.safe_load(self.sandbox.kubeconfig.read_text())
+        return str(next(entry["cluster"]["server"] for entry in config["clusters"] if entry["name"] == name))
+
+    def remote(self, **more: Any) -> RemoteSession:
+        found = open_remote(RemoteOptions(SessionOptions(str(self.sandbox.kubeconfig), "kcp"), **more), QUICK)
+        found.start(lambda: None)
+        return found
+
+    def set_state(self, name: str, **status: object) -> None:
+        resource = self.control.client.discovery.find_name(f"kymas.{GROUP}")
+        assert resource is not None
+        body = {"status": status}
+        self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    folder = tmp_path_factory.mktemp("fleet")
+    with start_sandbox(clusters=("kcp", *NAMES), empty=True, viewer_token=VIEWER) as sandbox:
+        control = Embedded(sandbox.kubeconfig, "kcp", folder)
+        control.define_kyma()
+        control.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CONTROL}})
+        found = Fleet(sandbox, control, folder)
+        for name in NAMES:
+            raw = b.kyma((), name=name, namespace=CONTROL, status=[b.report("keda", "1.6.0")])
+            control.put(raw)
+            control.put(access_secret(name, found.kubeconfig_of(name)))
+        yield found
+        control.client.transport.close()
+
+
+@pytest.fixture
+def remote(fleet: Fleet) -> Iterator[RemoteSession]:
+    found = fleet.remote()
+    assert found.wait_complete(30)
+    yield found
+    found.close()
+
+
+@dataclass
+class Looked:
+    """A runtime that somebody looks at."""
+
+    session: RuntimeSession
+
+    @property
+    def state(self) -> FeedState:
+        return self.session.snapshot().feeds[RUNTIME_FEED].state
+
+    @property
+    def said(self) -> str:
+        return self.session.snapshot().feeds[RUNTIME_FEED].message
+
+    def comes_to_be(self, state: FeedState, words: str = "") -> None:
+        eventually(lambda: self.state is state and words in self.said, f"{state} {words}", timeout=30)
+
+    @property
+    def server(self) -> str:
+        inner = self.session.inner
+        return inner.client.transport.connection.endpoint.server if inner is not None else ""
+
+
+@pytest.fixture
+def look(remote: RemoteSession) -> Iterator[Callable[..., Looked]]:
+    sessions: list[RuntimeSession] = []
+
+    def opened(name: str, give_up: float = 10.0) -> Looked:
+        session = remote.runtime((CONTROL, name))
+        session._give_up = give_up
+        session.start(lambda: None)
+        sessions.append(session)
+        return Looked(session)
+
+    yield opened
+    for session in sessions:
+        session.close()
+
+
+def settled(picture: Callable[[], FleetPicture], holds: Callable[[FleetPicture], bool]) -> FleetPicture:
+    found = picture()
+    deadline = time.monotonic() + 30
+    while not holds(found):
+        assert time.monotonic() < deadline, "the fleet never came to be so"
+        time.sleep(0.01)
+        found = picture()
+    return found
+
+
+# the fleet
+
+
+def test_the_fleet_follows_what_changes_comes_and_goes(fleet: Fleet, remote: RemoteSession) -> None:
+    first = remote.picture()
+    assert {name for _, name in first.runtimes} == set(NAMES)
+    fleet.set_state("r40", state="Error", modules=[b.report("keda", "1.8.0", "Error")])
+    key: Key = (CONTROL, "r40")
+    second = settled(remote.picture, lambda picture: picture.runtimes[key].state == "Error")
+    changed = {(change.what, change.before, change.after) for change in second.changes if change.runtime == key}
+    assert {("state", "Ready", "Error"), ("version", "1.6.0", "1.8.0")} <= changed
+    same = [one for one in first.runtimes if one != key and second.runtimes[one] is not first.runtimes[one]]
+    assert same == [], "rows that did not change were made again"
+    fleet.control.put(b.kyma((), name="newcomer", namespace=CONTROL))
+    settled(remote.picture, lambda picture: (CONTROL, "newcomer") in picture.runtimes)
+    fleet.control.remove(f"kymas.{GROUP}", "newcomer", CONTROL)
+    settled(remote.picture, lambda picture: (CONTROL, "newcomer") not in picture.runtimes)
+
+
+def test_drift_follows_the_release_metas(fleet: Fleet, remote: RemoteSession) -> None:
+    key = (CONTROL, "r41")
+    fleet.control.put(b.meta("keda", {"regular": "1.9.0"}, namespace=CONTROL))
+    settled(remote.picture, lambda picture: [one.desired for one in picture.runtimes[key].drifting] == ["1.9.0"])
+    fleet.control.remove(f"modulereleasemetas.{GROUP}", "keda", CONTROL)
+    settled(remote.picture, lambda picture: picture.runtimes[key].drifting == ())
+
+
+def test_a_fleet_that_is_listed_anew_stays_whole(fleet: Fleet, remote: RemoteSession) -> None:
+    remote.picture()
+    fleet.control.fault("expire-watches")
+    fleet.set_state("r42", state="Warning")
+    found = settled(remote.picture, lambda picture: picture.runtimes[CONTROL, "r42"].state == "Warning")
+    assert len(found.runtimes) == len(NAMES)
+    assert [change for change in found.changes if change.what == "runtime"] == []
+
+
+# runtimes
+
+
+def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: RemoteSession) -> None:
+    assert len(NAMES) > 50
+    opened: list[RuntimeSession] = []
+
+    class Source:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(remote, name)
+
+        def runtime(self, key: Key) -> RuntimeSession:
+            opened.append(remote.runtime(key))
+            return opened[-1]
+
+    views = RuntimeViews(Mailbox(lambda _: None), time.time)
+    most = 0
+    for name in NAMES:
+        views.of((CONTROL, name), Source())
+        eventually(lambda: bool(opened) and opened[-1].inner is not None, f"{name} is connected", timeout=30)
+        most = max(most, sum(one.inner is not None and not one._closed.is_set() for one in opened))
+    assert len(opened) == len(NAMES)
+    eventually(lambda: sum(one.inner is not None for one in opened) == MOST_RUNTIMES, "eight are left", timeout=30)
+    assert most <= MOST_RUNTIMES + 1
+    views.close()
+    eventually(lambda: all(one.inner is None for one in opened), "all are let go of", timeout=30)
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_access_secrets_of_every_kind_of_wrong(fleet: Fleet, look: Callable[..., Looked], how: str) -> None:
+    words = {
+        "missing": "access secret not found",
+        "doubled": "more than one secret found for r30",
+        "no config": "data.config is missing",
+        "no kubeconfig": "does not parse",
+        "expired": "does not accept the credentials",
+        "unreachable": "nothing listens at https://127.0.0.1:9",
+    }
+    fleet.shut_out("r30")
+    for secret in wrong_secrets("r30", how, fleet.kubeconfig_of("r30")):
+        fleet.control.put(secret)
+    wrong = look("r30")
+    wrong.comes_to_be(FeedState.FAILED, words[how])
+    assert fleet.control.admin_token() not in wrong.said
+    fleet.admit("r30")
+    wrong.comes_to_be(FeedState.LIVE)
+
+
+def test_another_secret_leads_to_another_server_and_none_to_nowhere(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    runtime = look("r31")
+    runtime.comes_to_be(FeedState.LIVE)
+    assert runtime.server == fleet.server_of("r31")
+    fleet.control.put(access_secret("r31", fleet.kubeconfig_of("r32")))  # of the same name: it is changed
+    eventually(lambda: runtime.server == fleet.server_of("r32"), "the new server is asked", timeout=30)
+    fleet.shut_out("r31")
+    runtime.comes_to_be(FeedState.FAILED, "access secret not found")
+    assert runtime.server == ""
+
+
+def test_one_that_hangs_is_given_up_and_holds_nobody_up(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    hanging = Embedded(fleet.sandbox.kubeconfig, "r33", fleet.folder)
+    hanging.fault("latency", seconds=60)
+    stuck = look("r33", give_up=1.0)
+    well = look("r34")
+    well.comes_to_be(FeedState.LIVE)
+    stuck.comes_to_be(FeedState.FAILED, "did not answer within 1 s")
+    hanging.clear()
+    stuck.session.retry()
+    stuck.comes_to_be(FeedState.LIVE)
+
+
+def test_one_that_forbids_everything_shows_what_the_control_plane_says(
+    fleet: Fleet, look: Callable[..., Looked]
+) -> None:
+    fleet.admit("r35", fleet.kubeconfig_of("r35", token=VIEWER))
+    shut = look("r35")
+    shut.comes_to_be(FeedState.LIVE)
+    inner = shut.session.inner
+    assert inner is not None
+    assert inner.wait_complete(30)
+    states = {feed.state for name, feed in shut.session.snapshot().feeds.items() if name.endswith(".apps")}
+    assert states == {FeedState.FORBIDDEN}
+    assert [raw["metadata"]["name"] for raw in shut.session.snapshot().kymas] == ["r35"]
+
+
+def test_one_that_refuses_its_token_comes_back_with_it(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    own = Embedded(fleet.sandbox.kubeconfig, "r36", fleet.folder)
+    fleet.admit("r36", fleet.kubeconfig_of("r36", token=VIEWER))
+    own.fault("revoke-token", token=VIEWER)
+    runtime = look("r36")
+    runtime.comes_to_be(FeedState.FAILED, "does not accept the credentials")
+    own.fault("restore-token", token=VIEWER)
+    runtime.session.retry()
+    runtime.comes_to_be(FeedState.LIVE)
+
+
+class Door:
+    """A way to a server that can be shut and opened again, on the same port."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._serve()
+
+    def _serve(self) -> None:
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                here, _ = listener.accept()
+                there = socket.create_connection(("127.0.0.1", self._to))
+            except OSError:
+                return
+            self._open += [here, there]
+            for pair in ((here, there), (there, here)):
+                threading.Thread(target=_carry, args=pair, daemon=True).start()
+
+    def shut(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for one in self._open:
+            with_shutdown(one)
+        self._open.clear()
+
+    def reopen(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._serve()
+
+
+def with_shutdown(one: socket.socket) -> None:
+    try:
+        one.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was faster
+
+
+def _carry(source: socket.socket, target: socket.socket) -> None:
+    with source:
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        with_shutdown(target)
+
+
+def test_one_that_vanishes_is_stale_and_comes_back_by_itself(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    door = Door(int(fleet.server_of("r37").rpartition(":")[2]))
+    fleet.admit("r37", fleet.kubeconfig_of("r37", server=f"https://127.0.0.1:{door.port}"))
+    runtime = look("r37")
+    runtime.comes_to_be(FeedState.LIVE)
+    inner = runtime.session.inner
+    assert inner is not None
+    assert inner.wait_complete(30)
+
+    def states() -> set[FeedState]:
+        return {feed.state for name, feed in runtime.session.snapshot().feeds.items() if name.endswith(".apps")}
+
+    assert states() == {FeedState.LIVE}
+    door.shut()
+    eventually(lambda: states() == {FeedState.STALE}, "what is seen is of the past", timeout=30)
+    door.reopen()
+    eventually(lambda: states() == {FeedState.LIVE}, "it is live again", timeout=30)
+    door.shut()
+
+
+def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
+    own = Embedded(fleet.sandbox.kubeconfig, "r38", fleet.folder)
+    own.define_kyma()
+    own.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kyma-system"}})
+    body = kyma()
+    body["metadata"]["annotations"] = {f"deprecated-{GROUP}/owned-by": f"{CONTROL}/r38"}
+    own.put(body)
+    by_hand = SessionOptions(str(fleet.sandbox.kubeconfig), "r38")
+    remote = fleet.remote(by_hand=by_hand)
+    right = remote.runtime((CONTROL, "r38"))
+    wrong = RuntimeSession(remote._home, (CONTROL, "r39"), SessionOptions(), by_hand=by_hand, timing=QUICK)
+    try:
+        settled(remote.picture, lambda picture: remote.wanted == f"{CONTROL}/r38" and bool(picture.runtimes))
+        assert remote.straight_to == (CONTROL, "r38")
+        for session in (right, wrong):
+            session.start(lambda: None)
+        Looked(right).comes_to_be(FeedState.LIVE)
+        Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, and not of {CONTROL}/r39")
+    finally:
+        for session in (right, wrong):
+            session.close()
+        remote.close()
+
+
+def test_both_sides_are_one_catalog(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    manifest = {**b.manifest("warden", "0.19.0", owner="r43", namespace=CONTROL), "spec": _spec("0.19.0")}
+    manifest["metadata"]["labels"][f"{GROUP}/mandatory-module"] = "true"
+    fleet.control.put(manifest)
+    runtime = look("r43")
+    runtime.comes_to_be(FeedState.LIVE)
+    eventually(lambda: bool(runtime.session.snapshot().manifests), "its Manifest is seen", timeout=30)
+    row = catalog(runtime.session.snapshot(), time.time()).row("warden")
+    assert row is not None
+    assert (row.mandatory, row.manifest and row.manifest.name) == (True, "r43-warden-1")
+
+
+def _spec(version: str) -> Json:
+    source = {
+        "repo": "registry.local/kyma",
+        "name": "kyma-project.io/module/warden",
+        "ref": "sha256:1",
+        "type": "oci-ref",
+    }
+    return {"remote": True, "version": version, "install": {"name": "raw-manifest", "source": source}}
