@@ -66,7 +66,7 @@ class OperatorCommand:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
         say(f"kymatui: reconciling the Manifests of {site.home.name}", sys.stderr)
-        ManifestController(site, _told, workers=args.workers, resync=args.resync).run(stop)
+        ManifestController(site, _told, tell=_say, workers=args.workers, resync=args.resync).run(stop)
         return 0
 
 
@@ -116,6 +116,10 @@ def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
         if time.monotonic() + 1.0 > deadline:
             raise PartlyDoneError(f"{ref} is not done within {timeout:g} s; {words}", hint="run it again to go on")
         time.sleep(1.0)
+
+
+def _say(words: str) -> None:
+    say(f"{time.strftime('%H:%M:%S')} {words}", sys.stderr)
 
 
 def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:

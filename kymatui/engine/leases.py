@@ -48,6 +48,10 @@ class Lease:
         self._version = ""
         self.waited = False
 
+    @property
+    def name(self) -> str:
+        return self._ref.name
+
     @contextlib.contextmanager
     def hold(self, cancel: threading.Event, tell: Callable[[str], None]) -> Iterator[threading.Event]:
         """Yields an event that is set when `cancel` is, or when the lease was lost to somebody else.

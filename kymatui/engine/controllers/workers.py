@@ -48,6 +48,11 @@ class Workers(Generic[K]):
         self._stop.set()
         self._queue.close()
 
+    @property
+    def ended(self) -> bool:
+        """Whether nobody works any more: stopped, or ended by a defect, which `join` raises."""
+        return self._stop.is_set()
+
     def join(self, seconds: float | None = None) -> bool:
         """Waits for the end of all; whether they have ended. Raises the defect that ended them, if one did."""
         for thread in self._threads:

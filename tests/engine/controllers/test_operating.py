@@ -1,0 +1,148 @@
+"""The controller of all Manifests: what idles costs nothing, one works at a time, watches that end are opened again."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.controllers.manifest.lookouts import Lookouts
+from kymatui.engine.controllers.manifest.operating import ManifestController
+from kymatui.engine.controllers.manifest.places import Site
+from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.errors import KymatuiError, RefusedError
+from tests.engine.controllers.desks import MANIFEST, Desk
+from tests.engine.objects import config_map
+from tests.engine.places import eventually
+
+MANIFESTS = 20
+
+
+@dataclass
+class Operator:
+    """A controller in a thread."""
+
+    site: Site
+    said: list[str] = field(default_factory=list)
+    told: list[KymatuiError] = field(default_factory=list)
+    raised: list[BaseException] = field(default_factory=list)
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            controller = ManifestController(
+                self.site, lambda ref, error, seconds: self.told.append(error), tell=self.said.append
+            )
+            controller.run(self.cancel)
+        except BaseException as error:  # noqa: BLE001 (the test looks at it)
+            self.raised.append(error)
+
+    def stop(self) -> None:
+        self.cancel.set()
+        self.thread.join(30)
+
+
+@contextlib.contextmanager
+def operator(site: Site) -> Iterator[Operator]:
+    running = Operator(site)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def put(desk: Desk, name: str, value: str) -> ObjectRef:
+    digest = desk.layers.push(config_map(f"of-{name}", desk.place.namespace, v=value))
+    desk.ref = ObjectRef(MANIFEST, desk.place.namespace, name)
+    desk.put(digest)
+    return desk.ref
+
+
+def value(desk: Desk, name: str) -> str:
+    return str(((desk.config(f"of-{name}") or {}).get("data") or {}).get("v", ""))
+
+
+def states(desk: Desk) -> list[str]:
+    found = desk.place.raw.list(MANIFEST, desk.place.namespace)
+    return [str((body.get("status") or {}).get("state", "")) for body in found]
+
+
+def test_manifests_of_which_nothing_changes_cost_no_request(desk: Desk) -> None:
+    """A small version; a thousand are in tests/benchmarks/idle_manifests.py."""
+    for number in range(MANIFESTS):
+        put(desk, f"idle-{number}", "1")
+    with operator(desk.site):
+        eventually(lambda: states(desk) == ["Ready"] * MANIFESTS, "all are installed", 60)
+        for turn in ("1a", "1b", "2"):  # behind these, the changes of their own status are through the queue
+            put(desk, "idle-0", turn)
+            eventually(lambda turn=turn: value(desk, "idle-0") == turn, "one changes", 60)  # type: ignore[misc]
+        before = desk.place.faults.requests()["count"]
+        for turn in ("3", "4"):
+            put(desk, "idle-0", turn)
+            eventually(lambda turn=turn: value(desk, "idle-0") == turn, "one changes", 60)  # type: ignore[misc]
+        told = desk.place.faults.requests()
+    asked = [one["path"] for one in told["requests"][before - told["count"] :]]
+    assert any("idle-0" in path for path in asked)
+    assert [path for path in asked if "idle-" in path and "idle-0" not in path] == []
+
+
+def test_a_watch_that_ends_or_expires_is_opened_again(desk: Desk) -> None:
+    put(desk, "followed", "1")
+    with operator(desk.site):
+        eventually(lambda: value(desk, "followed") == "1", "it is installed", 60)
+        for number, word in enumerate(("end-watches", "expire-watches"), 2):
+            desk.place.fault(word)
+            put(desk, "followed", str(number))
+            eventually(lambda number=number: value(desk, "followed") == str(number), word, 60)  # type: ignore[misc]
+
+
+def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -> None:
+    put(desk, "shared", "1")
+    with operator(desk.site) as first:
+        eventually(lambda: value(desk, "shared") == "1", "the first works", 60)
+        another = replace(desk.site, lookouts=Lookouts())
+        with operator(another) as second:
+            eventually(lambda: bool(second.said), "the second waits", 60)
+            assert second.said[0].endswith("who is at work on it")
+            assert second.told == []
+            first.stop()
+            put(desk, "shared", "2")
+            eventually(lambda: value(desk, "shared") == "2", "the second has taken over", 60)
+            assert len(second.said) == 1
+    assert (first.raised, second.raised) == ([], [])
+
+
+def test_a_lifecycle_manager_that_comes_is_given_way_to(desk: Desk) -> None:
+    ref = put(desk, "contested", "1")
+    with operator(desk.site) as running:
+        eventually(lambda: states(desk) == ["Ready"], "it is installed", 60)
+        patch = {"metadata": {"labels": {"operator.kyma-project.io/watched-by": "kyma"}}}
+        desk.place.raw.patch(ref, patch, PatchKind.MERGE, manager="lifecycle-manager")
+        eventually(lambda: bool(running.told), "it says so", 60)
+        put(desk, "contested", "2")
+        eventually(lambda: len(running.told) > 1, "and again, after the next change", 60)
+    assert all(isinstance(error, RefusedError) and "lifecycle-manager" in str(error) for error in running.told)
+    assert value(desk, "contested") == "1"
+
+
+class Broken:
+    """Runtimes that end with a defect."""
+
+    def of(self, manifest: object, cancel: threading.Event) -> Cluster | None:
+        raise ZeroDivisionError
+
+
+def test_a_defect_ends_the_operator_instead_of_leaving_it_idle(desk: Desk) -> None:
+    put(desk, "bad", "1")
+    with operator(replace(desk.site, runtimes=Broken())) as running:
+        eventually(lambda: bool(running.raised), "it ends", 60)
+    with pytest.raises(ZeroDivisionError):
+        raise running.raised[0]
