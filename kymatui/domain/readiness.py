@@ -136,7 +136,8 @@ def _stateful_set(seen: _Seen) -> Readiness:
 def _daemon_set(seen: _Seen) -> Readiness:
     if seen.unseen:
         return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
-    if not seen.status.raw:
+    # A new one has a status full of zeros, from the server itself; its controller says which generation it has seen.
+    if not seen.status.raw or (seen.meta.generation and not seen.status.has("observedGeneration")):
         return seen.not_yet("starting: its controller has said nothing yet")
     wanted, ready = seen.status.integer("desiredNumberScheduled"), seen.status.integer("numberReady")
     updated = seen.status.integer("updatedNumberScheduled")

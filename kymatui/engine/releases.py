@@ -7,12 +7,11 @@ the newest revision, what is installed is read from its manifest.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
-
-import msgspec
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -303,8 +302,8 @@ def _is_under_way(status: Status) -> bool:
     return status.is_pending or status is Status.UNINSTALLING
 
 
-def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode([chart, config], order="sorted")
+def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    return json.dumps([chart, config], sort_keys=True)
 
 
 def _digest(one: _Revision) -> str:

@@ -286,3 +286,11 @@ def test_32_the_manager_is_the_first_workload_and_without_one_all_is_ready() -> 
 )
 def test_the_gate_before_the_rules(raw: Json, is_open: bool) -> None:
     assert gate_open(raw) is is_open
+
+
+def test_a_new_daemon_set_with_the_servers_zeros_is_not_ready() -> None:
+    """The API server itself writes the counts of a new one; its controller has not looked at it."""
+    counts = dict.fromkeys(("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"), 0)
+    body = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d", "generation": 1}, "status": counts}
+    assert readiness(body, 0.0).state is State.PROCESSING
+    assert readiness({**body, "status": {**counts, "observedGeneration": 1}}, 0.0).ready

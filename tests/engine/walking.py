@@ -40,6 +40,7 @@ LIMITS = Limits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, look=1.0, l
 TURN = Limits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, look=1.0)
 PATIENCE = 60.0
 OWN = "operator.kyma-project.io"
+OPERATOR_LEASE = "kymatui.operator"
 _WRITTEN_BY_THE_CLUSTER = frozenset({"Event", "PodMetrics", "NodeMetrics"})
 _VOLATILE = frozenset({"managedFields", "resourceVersion", "generation"})
 
@@ -57,7 +58,7 @@ def holdings(cluster: KubeCluster) -> dict[str, Json]:
             continue
         for body in cluster.list(kind.gvk):
             metadata = body["metadata"]
-            if metadata.get("namespace") == "kube-node-lease":
+            if metadata.get("namespace") == "kube-node-lease" or metadata["name"] == OPERATOR_LEASE:
                 continue
             key = f"{kind.gvk.kind}.{kind.gvk.group} {metadata.get('namespace', '')}/{metadata['name']}"
             plain = {name: part for name, part in metadata.items() if name not in _VOLATILE}
@@ -171,7 +172,8 @@ def by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
         install(bundle, cluster, options=options)
         report = check(bundle, cluster, options=options)
         if not (report.consistent and report.ready):
-            raise Trouble(f"version {version + 1} does not check clean: {report}"[:600])
+            waiting = [f"{one.ref}: {one.words}" for one in report.readiness if not one.ready]
+            raise Trouble(f"version {version + 1} does not check clean: {report.drifts} {waiting}"[:600])
     found = uninstall(bundle.name, bundle.namespace, cluster, options=options)
     if found is None:
         raise Trouble("nothing was installed")
@@ -228,7 +230,8 @@ class Desk:
         def reached() -> bool:
             found = self.cluster.get(ref) or {}
             status, generation = found.get("status") or {}, found.get("metadata", {}).get("generation")
-            seen = [item.get("observedGeneration", generation) for item in status.get("conditions") or ()]
+            said = [status, *(status.get("conditions") or ())]
+            seen = [item.get("observedGeneration", generation) for item in said]
             return status.get("state") == state and all(one == generation for one in seen)
 
         wait_for(reached, lambda: f"not {state}: {self._words(ref)}")
@@ -237,7 +240,8 @@ class Desk:
     def _words(self, ref: ObjectRef) -> str:
         status = self.status(ref)
         told = [f"{one[:300]} ... {one[-300:]}" for one in self.told[-1:]]
-        return f"{status.get('state')}, {json.dumps(status.get('lastOperation'))[:500]}, told {told}"
+        said = status.get("lastOperation") or status.get("conditions")
+        return f"{status.get('state')}, {json.dumps(said)[:900]}, told {told}"
 
     def gone(self, ref: ObjectRef) -> None:
         self.cluster.delete(ref)
