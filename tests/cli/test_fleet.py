@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.sandbox.process import start_sandbox
 
-pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all of them
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp", "skr"), settled=True) as running:
-        yield running.kubeconfig
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
 
 @pytest.fixture(autouse=True)
-def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.setenv("KUBECONFIG", str(two_clusters))
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -1,0 +1,296 @@
+"""Commands about one runtime of a control plane, over two clusters that are really there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.transport import Transport
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
+from kymatui.sandbox.faulting import FaultClient
+from tests.cli.test_fleet import run
+
+pytestmark = pytest.mark.xdist_group("fleet")
+
+SECRET = GroupVersionKind("", "v1", "Secret")
+KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
+LABEL = "operator.kyma-project.io/kyma-name"
+MARK = "planted-marker"
+
+
+@pytest.fixture(autouse=True)
+def environment(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(two_clusters))
+
+
+@pytest.fixture(scope="module")
+def control(two_clusters: Path) -> Iterator[KubeCluster]:
+    found = KubeCluster(Client(Transport(connect(str(two_clusters), "kcp"))))
+    yield found
+    found.client.transport.close()
+
+
+@pytest.fixture
+def skr_faults(two_clusters: Path) -> Iterator[FaultClient]:
+    faults = FaultClient.for_kubeconfig(two_clusters, "skr")
+    yield faults
+    faults.send("clear", {})
+
+
+def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    status, out, _ = run(capsys, "compare", "skr", "-o", "json", *words)
+    assert status in (0, 2)
+    found: list[dict[str, Any]] = json.loads(out)["lines"]
+    return found
+
+
+def test_a_runtime_and_its_control_plane_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    found = lines(capsys)
+    verdicts = [line["verdict"] for line in found]
+    order = ("not intended", "unknown", "under way", "intended", "same")
+    assert verdicts == sorted(verdicts, key=order.index), "what differs comes first"
+    assert "unknown" not in verdicts
+    by = {(line["about"], line["subject"], line["field"]): line for line in found}
+    assert by["spec", "istio", "spec.modules"]["verdict"] == "intended"
+    assert by["status", "istio", "manifest"]["skr"] is None
+    assert by["module", "keda", "version"]["verdict"] == "not intended"
+    assert by["module", "warden", "Manifest"]["skr"] == "mandatory"
+    assert all(line["why"] for line in found if line["verdict"] != "same")
+    assert all(line["whoActs"] for line in found if line["verdict"] == "not intended")
+    status, out, _ = run(capsys, "compare", "skr")
+    assert (status, out.splitlines()[0].split()[:3]) == (2, ["VERDICT", "ABOUT", "SUBJECT"])
+
+
+def test_the_second_cluster_may_be_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "compare", "--kcp-context", "kcp", "--skr-context", "skr", "-o", "json")
+    assert (status, json.loads(out)["runtime"]) == (2, "skr")
+
+
+def test_a_runtime_that_is_not_there_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "compare", "skrr")
+    assert (status, "did you mean skr" in err) == (64, True)
+
+
+def test_the_catalog_of_a_runtime_says_who_says_what(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "catalog", "--remote", "skr", "-o", "json")
+    modules = {one["name"]: one for one in json.loads(out)["modules"]}
+    assert status == 0
+    warden = modules["warden"]
+    assert (warden["mandatory"], warden["manifest"]["namespace"], warden["reports"]["kyma"]) == (
+        True,
+        "kcp-system",
+        None,
+    )
+    assert warden["reports"]["resource"] == "Ready", "its kind is known from the control plane alone"
+    assert {one["type"] for one in warden["manifest"]["conditions"]} >= {"Resources", "Installation"}
+    table = run(capsys, "catalog", "--remote", "skr")[1].splitlines()
+    assert table[0].split()[-4:] == ["KYMA", "MANIFEST", "RESOURCE", "MANAGER"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"), [(("module", "warden"), 0), (("checks", "istio"), 0), (("drift",), 2)], ids=str
+)
+def test_the_reading_commands_take_a_runtime(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], status: int
+) -> None:
+    assert run(capsys, *words, "--remote", "skr")[0] == status
+
+
+def test_the_sync_is_explained_and_labels_are_tried_out(capsys: pytest.CaptureFixture[str]) -> None:
+    out = json.loads(run(capsys, "sync", "skr", "-o", "json")[1])
+    standing = {(one["kind"], one["name"]): one["standing"] for one in out["catalog"]}
+    assert standing["ModuleReleaseMeta", "compass-manager"] == "withheld"
+    assert standing["ModuleTemplate", "istio-1.11.0"] == "synced"
+    label = "operator.kyma-project.io/internal=true"
+    tried = json.loads(run(capsys, "sync", "skr", "--label", label, "-o", "json")[1])
+    assert [one["name"] for one in tried["comes"]] == ["compass-manager", "compass-manager-0.3.0"]
+    assert (tried["goes"], tried["uninstalls"]) == ([], [])
+    assert run(capsys, "sync", "skr", "--label", "=x")[0] == 64
+
+
+def test_56_upgrades_wait_for_the_policy_that_is_mounted(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster
+) -> None:
+    mount = [{"name": "p", "mountPath": "/etc/maintenance-policy"}]
+    container = {"name": "manager", "image": "klm", "volumeMounts": mount}
+    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "klm-maintenance-config"}}]}
+    labels = {"app": "klm"}
+    window = {"days": ["Sat"], "begin": "21:00:00+00:00", "end": "00:00:00+00:00"}
+    policy = json.dumps({"rules": [], "default": window})
+    metadata = {"namespace": "kcp-system"}
+    control.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {**metadata, "name": "klm-maintenance-config"},
+            "data": {"policy.json": policy},
+        }
+    )
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {**metadata, "name": "klm"}, "spec": spec}
+    control.apply(deployment)
+    try:
+        status, out, err = run(capsys, "windows", "skr", "-o", "json")
+    finally:
+        control.delete(ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kcp-system", "klm"))
+    (found,) = json.loads(out)["runtimes"]
+    assert (status, "ConfigMap kcp-system/klm-maintenance-config" in err) == (0, True)
+    assert found["window"]["begin"].endswith("T21:00:00Z")
+    assert [one["module"] for one in found["upgrades"]] == ["nats"]
+
+
+def test_a_control_plane_without_watchers(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "watchers", "skr")
+    assert (status, "has no Watchers" in out) == (0, True)
+
+
+# access Secrets of every kind of wrong
+
+
+def kubeconfig(**user: Any) -> str:
+    return yaml.safe_dump(
+        {
+            "clusters": [{"name": MARK, "cluster": {"server": "https://127.0.0.1:9"}}],
+            "users": [{"name": MARK, "user": user or {"token": MARK}}],
+            "contexts": [{"name": MARK, "context": {"cluster": MARK, "user": MARK}}],
+            "current-context": MARK,
+        }
+    )
+
+
+def expired() -> str:
+    parts = [{"alg": "none"}, {"exp": 1_700_000_000}]
+    coded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    return kubeconfig(token=".".join([*coded, MARK]))
+
+
+@pytest.mark.parametrize(
+    ("secrets", "said"),
+    [
+        ([], "access secret not found"),
+        ([{"config": kubeconfig()}, {"config": kubeconfig()}], "more than one secret found"),
+        ([{"kubeconfig": kubeconfig()}], "data.config is missing"),
+        ([{"config": f"a: [{MARK}"}], "does not parse"),
+        ([{"config": kubeconfig(exec={"command": MARK, "apiVersion": "v1"})}], "names exec"),
+        ([{"config": kubeconfig(tokenFile=f"/{MARK}")}], "names tokenFile"),
+        ([{"config": expired()}], "its token expired at 2023-11-14"),
+        ([{"config": kubeconfig()}], "nothing listens at https://127.0.0.1:9"),
+    ],
+    ids=["none", "two", "no key", "no YAML", "a plugin", "a file", "expired", "nobody there"],
+)
+def test_57_each_wrong_secret_has_its_own_words(
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    control: KubeCluster,
+    secrets: list[dict[str, str]],
+    said: str,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    name = "wrong-access"
+    ref = ObjectRef(KYMA, "kcp-system", name)
+    metadata = {"name": name, "namespace": "kcp-system"}
+    control.apply({"apiVersion": KYMA.api_version, "kind": "Kyma", "metadata": metadata, "spec": {"channel": "fast"}})
+    made = [ObjectRef(SECRET, "kcp-system", f"{name}-{index}") for index in range(len(secrets))]
+    for secret, data in zip(made, secrets, strict=True):
+        labelled = {"name": secret.name, "namespace": "kcp-system", "labels": {LABEL: name}}
+        control.apply({"apiVersion": "v1", "kind": "Secret", "metadata": labelled, "stringData": data})
+    try:
+        status, out, err = run(capsys, "compare", name)
+    finally:
+        for secret in made:
+            control.delete(secret)
+        control.delete(ref)
+        if control.get(ref) is not None:
+            control.patch(ref, {"metadata": {"finalizers": None}}, PatchKind.MERGE)
+    assert (status, said in err) == (1, True), err
+    assert MARK not in out + err + caplog.text
+
+
+# runtimes that misbehave
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [({"word": "unauthorized"}, "does not accept the credentials"), ({"word": "drop"}, "broke")],
+    ids=["forbids", "drops"],
+)
+def test_a_runtime_that_misbehaves_is_told_as_such_and_comes_back(
+    capsys: pytest.CaptureFixture[str], skr_faults: FaultClient, fault: dict[str, str], said: str
+) -> None:
+    skr_faults.send(fault["word"], {})
+    status, _, err = run(capsys, "compare", "skr")
+    assert (status, said in err) == (1, True), err
+    skr_faults.send("clear", {})
+    assert run(capsys, "compare", "skr")[0] == 2
+
+
+# an audit of the fleet
+
+
+def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "audit", "--remote", "-o", "json")
+    found = json.loads(out)["findings"]
+    unreached = {one["runtime"]: one["message"] for one in found if one["rule"] == "runtime.unreached"}
+    assert status == 2
+    assert len({*unreached.values()}) == len(unreached) == 6, "each with words of its own"
+    assert "skr" not in unreached
+    assert {one["rule"] for one in found if one.get("runtime") == "skr"} >= {"runtime.differs", "state.error"}
+    assert len({one["fingerprint"] for one in found}) == len(found)
+
+
+# writing
+
+
+def fleet(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    return run(capsys, "enable", "connectivity-proxy", "--fleet", "--yes", *words)
+
+
+def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, two_clusters: Path
+) -> None:
+    runtime = KubeCluster(Client(Transport(connect(str(two_clusters), "skr"))))
+
+    def asked() -> bool:
+        kyma = runtime.get(ObjectRef(KYMA, "kyma-system", "default"))
+        return kyma is not None and "connectivity-proxy" in [one["name"] for one in kyma["spec"]["modules"]]
+
+    plan = json.loads(fleet(capsys, "--dry-run", "-o", "json")[1])
+    assert plan["counts"] == {"planned": 1, "refused": 6, "unreached": 6}
+    wrong = [one["words"] for one in plan["runtimes"] if one["outcome"] == "refused"]
+    assert all("belongs to kcp-system/skr" in words for words in wrong), "the Secret leads to another runtime"
+    three = {one["outcome"]: one["runtime"].rpartition("/")[2] for one in plan["runtimes"]}
+    names = [word for name in three.values() for word in ("--runtime", name)]
+    assert (fleet(capsys, "--runtime", "skr")[0], asked()) == (2, False)
+    assert (fleet(capsys, "--runtime", "skr", "--read-only", "--allow-fleet-writes")[0], asked()) == (4, False)
+    status, out, err = fleet(capsys, "--allow-fleet-writes", "-o", "json", *names)
+    assert (status, asked()) == (3, True), "two runtimes could not be edited"
+    assert json.loads(out)["counts"] == {"refused": 1, "unreached": 1, "done": 1}
+    assert "run the same again" in err
+    again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
+    assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})
+    stored = control.get(ObjectRef(KYMA, "kcp-system", "skr"))
+    assert stored is not None
+    assert not stored["spec"].get("modules"), "the control plane's Kyma is not written to"
+    assert run(capsys, "disable", "connectivity-proxy", "--remote", "skr", "--yes")[0] == 0
+    assert not asked()
+    runtime.client.transport.close()
+
+
+def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet(capsys, "--skr-context", "skr")[0] == 64
+    assert fleet(capsys, "--runtime", "nobody")[0] == 64
+    assert main(["enable", "istio", "--fleet", "--at-once", "99"]) == 64

@@ -1,0 +1,36 @@
+"""One edit over many runtimes: the order, and what is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.domain.campaigns import Leg, Outcome, counts, waves
+
+
+def legs(number: int) -> list[Leg]:
+    return [Leg(f"r{index}", Outcome.PLANNED) for index in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("number", "canaries", "at_once", "sizes"),
+    [
+        (0, 1, 4, []),
+        (1, 1, 4, [1]),
+        (7, 1, 4, [1, 4, 2]),
+        (7, 3, 2, [1, 1, 1, 2, 2]),
+        (3, 0, 8, [3]),
+        (2, 5, 1, [1, 1]),
+    ],
+)
+def test_canaries_come_first_and_then_so_many_at_once(
+    number: int, canaries: int, at_once: int, sizes: list[int]
+) -> None:
+    found = waves(legs(number), canaries, at_once)
+    assert [len(wave) for wave in found] == sizes
+    assert [leg for wave in found for leg in wave] == legs(number)
+
+
+def test_only_what_is_planned_is_carried_out() -> None:
+    mixed = [*legs(2), Leg("a", Outcome.REFUSED), Leg("b", Outcome.UNCHANGED)]
+    assert [leg.runtime for wave in waves(mixed, 1, 4) for leg in wave] == ["r0", "r1"]
+    assert counts(mixed) == {Outcome.PLANNED: 2, Outcome.UNCHANGED: 1, Outcome.REFUSED: 1}
