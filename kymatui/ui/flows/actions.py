@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.ui.flows.deleting import open_deletion
+from kymatui.ui.flows.installing import install, upgrade, why_not
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
 
@@ -67,6 +68,21 @@ ACTIONS: tuple[Action, ...] = (
             partial(_why_off, verb),
         )
         for verb, label in _VERBS.items()
+    ),
+    Action(
+        "install",
+        "install directly…",
+        "i",
+        lambda app, names: install(app, names[0]),
+        lambda app, names: why_not(app, names, upgrade=False),
+        many=False,
+    ),
+    Action(
+        "upgrade",
+        "upgrade what is outdated…",
+        "u",
+        upgrade,
+        lambda app, names: why_not(app, names, upgrade=True),
     ),
     Action("delete", "delete, guided…", "ctrl-d", lambda app, names: open_deletion(app, names[0]), many=False),
 )

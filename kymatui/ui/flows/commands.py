@@ -11,7 +11,9 @@ from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows.actions import menu, relabel_words
+from kymatui.ui.flows.installing import install, upgrade
 from kymatui.ui.flows.toggling import OWN, SAME, toggle
+from kymatui.ui.navigation import Step
 from kymatui.ui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
@@ -38,6 +40,23 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
         lambda words: app.desk.flow(relabel_words(app, words)),
         usage=f"label {'|'.join(LABELS)} on|off",
         arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
+    )
+    yield ScreenCommand(
+        "install",
+        "install a module directly, or a chart under a name",
+        partial(_install, app),
+        usage="install NAME [CHART [NAMESPACE]]",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "upgrade",
+        "upgrade what was installed directly",
+        partial(_upgrade, app),
+        usage="upgrade NAME…|all",
+        arguments=lambda: [*_names(app), "all"],
+    )
+    yield ScreenCommand(
+        "delete", "the guided deletion of a module", partial(_delete, app), arguments=partial(_names, app)
     )
     yield ScreenCommand(
         "act", "everything that can be done with modules", partial(_menu, app), arguments=partial(_names, app)
@@ -72,6 +91,34 @@ def _toggle(app: KymatuiApp, verb: Verb, words: Sequence[str]) -> None:
         app.problem(f"`{last}` is no module, and {verb.value} takes nothing else; {_HELP[verb][1]}")
         return
     app.desk.flow(toggle(app, verb, names, given))
+
+
+def _install(app: KymatuiApp, words: Sequence[str]) -> None:
+    if len(words) in (2, 3):
+        chart, namespace = words[1], words[2] if len(words) == 3 else ""
+        app.desk.flow(install(app, words[0], chart=chart, namespace=namespace))
+        return
+    names = meant(app, words)
+    if len(names) == 1:
+        app.desk.flow(install(app, names[0]))
+    else:
+        app.problem("which module? install NAME [CHART [NAMESPACE]]")
+
+
+def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = _names(app) if list(words) == ["all"] else meant(app, words)
+    if names:
+        app.desk.flow(upgrade(app, names))
+    else:
+        app.problem("which modules? upgrade NAME…|all")
+
+
+def _delete(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = meant(app, words)
+    if len(names) == 1:
+        app.ways.open(Step("delete", names[0]))
+    else:
+        app.problem("which module? one at a time")
 
 
 def _menu(app: KymatuiApp, words: Sequence[str]) -> None:

@@ -16,6 +16,8 @@ class ActingScreen(FramedScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "act", "Act", id="module.act"),
         Binding("m", "manage", "Manage or unmanage", show=False, id="module.manage"),
+        Binding("i", "install", "Install directly", show=False, id="module.install"),
+        Binding("u,p", "upgrade", "Upgrade what is outdated", show=False, id="module.upgrade"),
         Binding("ctrl+d", "delete", "Delete, guided", show=False, id="module.delete"),
     ]
 
@@ -25,9 +27,9 @@ class ActingScreen(FramedScreen):
         return ()
 
     def why_off(self, action: str) -> str:
-        if action in ("act", "manage") and not (self.is_whole and self.targets):
+        if action in ("act", "manage", "upgrade") and not (self.is_whole and self.targets):
             return "there is no module under the cursor"
-        if action == "delete" and not (self.is_whole and len(self.targets) == 1):
+        if action in ("delete", "install") and not (self.is_whole and len(self.targets) == 1):
             return "one module at a time" if self.is_whole and self.targets else "there is no module under the cursor"
         return super().why_off(action)
 
@@ -35,6 +37,16 @@ class ActingScreen(FramedScreen):
         from kymatui.ui.navigation import Step
 
         self.kymatui.ways.open(Step("delete", self.targets[0]))
+
+    def action_install(self) -> None:
+        from kymatui.ui.flows.installing import install
+
+        self.kymatui.desk.flow(install(self.kymatui, self.targets[0]))
+
+    def action_upgrade(self) -> None:
+        from kymatui.ui.flows.installing import upgrade
+
+        self.kymatui.desk.flow(upgrade(self.kymatui, self.targets))
 
     def action_act(self) -> None:
         from kymatui.ui.flows.actions import menu

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
@@ -22,6 +23,7 @@ from kymatui.ui.presenters import departing as words
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 
 _PAUSE = 1.0  # seconds between two looks while something changes: each one lists everything that the module manages
@@ -32,7 +34,7 @@ class DepartingScreen(FramedScreen):
     """A vertical stepper, a table, and what is to be known."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go_on", "Go on: the plan", id="delete.go-on", priority=True),
+        Binding("d,ctrl+d", "go_on", "Go on: the plan", id="delete.go-on"),
         Binding("w", "way", "Another way out", id="delete.way"),
         Binding("b", "backup", "Keep a backup", id="delete.backup"),
         Binding("u", "unknown", "Take unknown for none", show=False, id="delete.unknown"),
@@ -187,6 +189,11 @@ class DepartingScreen(FramedScreen):
         from kymatui.wiring.departing import ways
 
         return self.seen is not None and len(list(ways(self.seen))) > 1
+
+    @on(RowTable.Chosen)
+    def _chosen(self) -> None:
+        if not self.why_off("go_on"):
+            self.action_go_on()
 
     def action_go_on(self) -> None:
         from kymatui.ui.flows.deleting import delete

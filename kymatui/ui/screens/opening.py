@@ -24,6 +24,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.columns import ColumnsScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.departing import DepartingScreen
+    from kymatui.ui.screens.filling import FormScreen
     from kymatui.ui.screens.fleet import FleetScreen
     from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
     from kymatui.ui.screens.help import HelpScreen
@@ -45,7 +46,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
     yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
     yield from (scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
-    yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, Prompt))
+    yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
 
 
 def screen_for(step: Step) -> FramedScreen:

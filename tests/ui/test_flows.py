@@ -1,4 +1,4 @@
-"""The guided deletion on the screen, in the sample world: keys pressed, the screen read, the cluster looked at."""
+"""Installation, upgrade and guided deletion on the screen: keys pressed, the screen read, the cluster looked at."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 import yaml
+from textual.widgets import TextArea
 
 from kymatui.domain.jobs import JobState
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Turn, Way
 from kymatui.engine.ports import Cluster
 from kymatui.sandbox.process import start_sandbox
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
+from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
 from tests.ui.driving import SIZE
 from tests.ui.test_toggling import Person
 
-pytestmark = pytest.mark.xdist_group("deleting-screens")  # one sandbox for all of them
+pytestmark = pytest.mark.xdist_group("flows")  # one sandbox for all of them
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
 
@@ -105,7 +108,7 @@ async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(
         await person.press("w")
         await person.until(lambda: screen.turn is Turn.UNMANAGE)
         assert screen.way is Way.UNMANAGE
-        await person.press("enter")
+        await person.press("d")
         await person.sees(PlanScreen)
         assert "managed: false" in drawn(app)
         await person.press("escape", "escape")
@@ -117,6 +120,101 @@ async def test_read_only_shows_the_same_and_nothing_can_be_begun(options: Sessio
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await enter(person, "btp-operator", Turn.LEAVE)
-        await person.press("enter")
+        await person.press("d")
         await person.sees(PlanScreen)
         await person.until(lambda: "off: kymatui runs read-only" in drawn(app))
+
+
+BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
+
+
+async def ended(person: Person, state: JobState = JobState.DONE) -> None:
+    """The last job has come to its end."""
+    await person.until(lambda: bool(person.app.desk.jobs) and person.app.desk.jobs[-1].is_over)
+    assert person.app.desk.jobs[-1].state is state, person.app.desk.jobs[-1]
+
+
+async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_deleted_again(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("backup-operator")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        assert "0.4.0" in drawn(app)
+        await person.press("tab", "j", "enter")
+        await person.sees(FormScreen)
+        await person.press("ctrl+y")
+        area = app.screen.query_one(TextArea)
+        area.load_text("a: [")
+        await person.press("ctrl+g")
+        assert "no YAML: line" in drawn(app), "what is wrong keeps it from going on"
+        body = {
+            "apiVersion": BACKUP.api_version,
+            "kind": "Backup",
+            "metadata": {"name": "mine", "namespace": "backup-operator"},
+            "spec": {},
+        }
+        area.load_text(yaml.safe_dump(body))
+        await person.press("ctrl+g")
+        await person.sees(PlanScreen)
+        assert "+ create 9" in drawn(app)
+        await person.accepts()
+        await ended(person)
+        assert open_cluster(options).get(ObjectRef(BACKUP, "backup-operator", "mine")) is not None
+        await person.until(lambda: _installed(app, "backup-operator") == "0.4.0")
+        await enter(person, "backup-operator", Turn.UNDEPLOY)
+        await person.press("d")
+        await person.sees(PlanScreen)
+        await person.press("tab", "tab", *"backup-operator")
+        await person.accepts()
+        await person.until(lambda: len(app.desk.jobs) == 2)
+        await ended(person)
+    assert open_cluster(options).kind(BACKUP) is None
+
+
+def _installed(app: KymatuiApp, name: str) -> str:
+    row = app.catalog.row(name) if app.catalog is not None else None
+    return row.installed if row is not None else ""
+
+
+async def test_43_what_lifecycle_manager_manages_is_not_installed_directly_and_the_reason_is_said(
+    options: SessionOptions,
+) -> None:
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.press("i")
+        await person.until(lambda: bool(app.problems))
+        assert "istio is managed by lifecycle-manager, which would undo what is installed here" in app.problems[0]
+        assert not app.desk.jobs
+
+
+async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(options: SessionOptions) -> None:
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("registry-proxy")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.accepts()
+        await ended(person)
+        await person.until(lambda: _installed(app, "registry-proxy") == "0.14.0")
+        await person.press("u")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert "its default resource is not applied again" in drawn(app)
+        await person.accepts()
+        await person.until(lambda: len(app.desk.jobs) == 2)
+        await ended(person)
+        await person.until(lambda: _installed(app, "registry-proxy") == "0.15.0")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.sees(PlanScreen)
+        assert "[ ] 0.15.0 is installed, and 0.14.0 is lower" in drawn(app)

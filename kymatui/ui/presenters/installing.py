@@ -1,0 +1,115 @@
+"""A planned installation or upgrade as what a person is shown before it is carried out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.engine.plans import Action, Plan, Step
+from kymatui.wiring.directing import Standing, is_lower
+
+_MARKS = {
+    Action.CREATE: Mark.CREATE,
+    Action.CHANGE: Mark.CHANGE,
+    Action.SAME: Mark.SAME,
+    Action.KEEP: Mark.SAME,
+    Action.DELETE: Mark.DELETE,
+    Action.CONFLICT: Mark.CONFLICT,
+    Action.BLOCKED: Mark.CONFLICT,
+}
+_LONGEST = 160
+
+
+def title(plans: Sequence[Plan]) -> str:
+    """`install keda 1.5.0`, `upgrade 3 modules`."""
+    first = plans[0]
+    verb = "install" if first.first else "upgrade"
+    if len(plans) > 1:
+        return f"upgrade {len(plans)} modules"
+    return f"{verb} {first.bundle.name} {first.bundle.version}".strip()
+
+
+def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: bytes | None = None) -> Preview:
+    """Several plans as one; `document` is the plan as a file, where there is one."""
+    words = title(plans)
+    several = len(plans) > 1
+    return Preview(
+        words,
+        lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
+        refusals=tuple(_refusals(plans, standings)),
+        warnings=tuple(_warnings(plans, standings)),
+        missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
+        grants=tuple(_grants(plans)),
+        consents=tuple(_consents(plans, standings)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        document=document,
+        file_name=f"{words.replace(' ', '-')}.json",
+        editable=True,
+    )
+
+
+def _line(step: Step, module: str) -> PreviewLine:
+    name = f"{module}: {step.ref}" if module else str(step.ref)
+    return PreviewLine(_MARKS[step.action], name, _note(step), tuple(_diff(step)))
+
+
+def _note(step: Step) -> str:
+    if step.reason:
+        return step.reason
+    if step.conflicts:
+        return f"owned by {', '.join(dict.fromkeys(one.manager for one in step.conflicts))}"
+    return "was there before" if step.adopted else ""
+
+
+def _diff(step: Step) -> Iterator[str]:
+    for conflict in step.conflicts:
+        yield f"! {conflict.path} is owned by {conflict.manager}"
+    for change in step.changes:
+        if change.before is not None:
+            yield f"- {change.path}: {_value(change.before)}"
+        if change.after is not None:
+            yield f"+ {change.path}: {_value(change.after)}"
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _refusals(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[str]:
+    for standing in standings:
+        yield from standing.refusals
+    for plan in plans:
+        if plan.changes_nothing:
+            yield f"{plan.bundle.name}: everything is as it should be already"
+        yield from (f"{step.ref}: {step.reason}" for step in plan.of(Action.BLOCKED))
+
+
+def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[str]:
+    for standing in standings:
+        if standing.known is not None and standing.known.version:
+            yield f"{standing.module} {standing.known.version} is installed; its default resource is not applied again"
+    for plan in plans:
+        if plan.unfinished:
+            yield f"an earlier run on {plan.bundle.name} was cut off, and is finished by this"
+        yield from plan.notes
+
+
+def _grants(plans: Sequence[Plan]) -> Iterator[str]:
+    for plan in plans:
+        for grant in plan.grants:
+            yield from (f"{grant.role}: {warning}" for warning in grant.warnings)
+
+
+def _consents(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[Consent]:
+    for standing in standings:
+        if standing.advanced:
+            yield Consent(f"direct {standing.module}", f"install past lifecycle-manager: {standing.advanced}")
+    for plan, standing in zip(plans, standings, strict=True):
+        if is_lower(standing, plan.bundle.version) and standing.known is not None:
+            words = f"{standing.known.version} is installed, and {plan.bundle.version} is lower"
+            yield Consent(f"lower {standing.module}", words)
+        conflicts = plan.of(Action.CONFLICT)
+        if conflicts:
+            yield Consent(f"force {standing.module}", f"take fields of {len(conflicts)} objects that others own")
