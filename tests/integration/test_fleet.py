@@ -20,10 +20,12 @@ from kymatui.adapters.kube.client import PatchType
 from kymatui.domain.catalog import catalog
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.snapshots import FeedState
+from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
 from kymatui.ui.fleet_view import MOST_RUNTIMES, RUNTIME_FEED, RuntimeViews
 from kymatui.ui.mailbox import Mailbox
+from kymatui.wiring.fleet_auditing import audit_fleet
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
 from kymatui.wiring.runtime_sessions import RuntimeSession
@@ -411,3 +413,20 @@ def _spec(version: str) -> Json:
         "type": "oci-ref",
     }
     return {"remote": True, "version": version, "install": {"name": "raw-manifest", "source": source}}
+
+
+def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> None:
+    """Eight at once, so that one that hangs holds nobody else up for long."""
+    ill = {"r03": ("hang", "did not answer"), "r11": ("drop", "broke"), "r29": ("unauthorized", "does not accept")}
+    options = RemoteOptions(SessionOptions(str(fleet.sandbox.kubeconfig), "kcp"))
+    try:
+        for name, (word, _) in ill.items():
+            FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
+        report, _ = audit_fleet(options, give_up=5.0)
+    finally:
+        for name in ill:
+            FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})
+    unreached = {one.runtime: one.message for one in report.findings if one.rule.id == "runtime.unreached"}
+    assert {name for name, (_, said) in ill.items() if said in unreached.get(name, "")} == set(ill)
+    looked_at = {one.runtime for one in report.findings} - {*unreached}
+    assert len(looked_at) >= 40, "what other tests did to their runtimes is their affair"
