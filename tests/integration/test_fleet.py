@@ -5,11 +5,13 @@ What one of them does costs that one only; what the control plane's Secret says 
 
 from __future__ import annotations
 
+import copy
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +49,14 @@ class Fleet:
     control: Embedded
     folder: Path
 
+    @cached_property
+    def _config(self) -> Json:
+        found: Json = yaml.load(self.sandbox.kubeconfig.read_text(), Loader=yaml.CSafeLoader)
+        return found
+
     def kubeconfig_of(self, name: str, *, server: str = "", token: str = "") -> str:
         """What a Secret holds: one context, with a token."""
-        config = yaml.safe_load(self.sandbox.kubeconfig.read_text())
+        config = copy.deepcopy(self._config)
         context = next(entry for entry in config["contexts"] if entry["name"] == name)
         cluster = next(entry for entry in config["clusters"] if entry["name"] == context["context"]["cluster"])
         user = next(entry for entry in config["users"] if entry["name"] == context["context"]["user"])
@@ -57,8 +64,9 @@ class Fleet:
             cluster["cluster"]["server"] = server
         if token:
             user["user"]["token"] = token
-        return yaml.safe_dump(
-            {"clusters": [cluster], "users": [user], "contexts": [context], "current-context": name, "kind": "Config"}
+        return yaml.dump(
+            {"clusters": [cluster], "users": [user], "contexts": [context], "current-context": name, "kind": "Config"},
+            Dumper=yaml.CSafeDumper,
         )
 
     def admit(self, name: str, kubeconfig: str = "") -> None:
@@ -76,8 +84,7 @@ class Fleet:
         return self.control.client.list(resource, CONTROL, labels=f"{LABELS}={name}").items
 
     def server_of(self, name: str) -> str:
-        config = yaml.safe_load(self.sandbox.kubeconfig.read_text())
-        return str(next(entry["cluster"]["server"] for entry in config["clusters"] if entry["name"] == name))
+        return str(next(entry["cluster"]["server"] for entry in self._config["clusters"] if entry["name"] == name))
 
     def remote(self, **more: Any) -> RemoteSession:
         found = open_remote(RemoteOptions(SessionOptions(str(self.sandbox.kubeconfig), "kcp"), **more), QUICK)
