@@ -76,7 +76,7 @@ def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
         Fetcher().layer(where(filled), "sha256:1", insecure=True)
 
 
-def test_eight_processes_download_once(filled: Served, tmp_path: Path) -> None:
+def test_67_eight_processes_download_once_and_get_the_same_bytes(filled: Served, tmp_path: Path) -> None:
     code = f"""
 import pathlib, sys
 from kymatui.adapters.fetching import Fetcher
@@ -93,7 +93,7 @@ sys.stdout.buffer.write(fetcher.layer({where(filled)!r}, {DIGEST!r}, insecure=Tr
 # charts
 
 
-def test_a_chart_of_a_repository_that_is_down(site: Site, tmp_path: Path) -> None:  # noqa: F811
+def test_68_a_repository_that_is_down_is_an_error_and_its_chart_may_be_looked_at(site: Site, tmp_path: Path) -> None:  # noqa: F811
     assert Fetcher(cache=tmp_path).chart("demo", repository=site.url) == ARCHIVE
     site.pages.clear()
     with pytest.raises(RegistryError, match="HTTP 404"):

@@ -41,6 +41,10 @@ class Layers:
                 entry.size = len(data)
                 tar.addfile(entry, io.BytesIO(data))
             data = buffer.getvalue()
+        return self.keep(data)
+
+    def keep(self, data: bytes) -> str:
+        """Returns the digest of a layer with these bytes."""
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
         self.content[digest] = data
         return digest
