@@ -111,14 +111,18 @@ def test_where_writing_is_forbidden_nothing_is_reconciled(
     assert state(cluster, ref) == ""
 
 
-def test_the_operator_follows_manifests_until_it_is_stopped(
+def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stopped(
     sandbox: RunningSandbox, cluster: KubeCluster, tmp_path: Path
 ) -> None:
     ref = put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="1"))
     command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=dict(os.environ)) as first:
         try:
             eventually(lambda: state(cluster, ref) == "Ready", "it is installed", 30)
+        finally:
+            first.kill()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        try:
             put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="2"))
             eventually(lambda: data(cluster, "kept") == {"a": "2"}, "it is upgraded", 30)
             cluster.delete(ref)
@@ -126,3 +130,5 @@ def test_the_operator_follows_manifests_until_it_is_stopped(
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(15) == 0
+    lease = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
+    assert cluster.get(lease) is None
