@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 Json = dict[str, Any]
@@ -62,8 +63,9 @@ class Field:
 
 def fields(schema: Mapping[str, Any], root: Path = ()) -> tuple[Field, ...]:
     """The fields of a schema, in its own order, down to a bounded depth and number; () where it says nothing."""
-    found = list(_fields(schema, root, False, _DEEPEST))
-    return tuple(found[:_MOST])
+    if not isinstance(schema.get("properties"), Mapping):
+        return ()
+    return tuple(islice(_fields(schema, root, False, _DEEPEST), _MOST))
 
 
 def _fields(schema: Mapping[str, Any], path: Path, required: bool, depth: int) -> Iterator[Field]:

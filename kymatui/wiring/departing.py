@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import catalog
+from kymatui.domain.direct import unknown
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import default_resource
 from kymatui.domain.objects import OPERATOR, read_meta, read_ref
@@ -80,6 +81,7 @@ class Departing:
         snapshot = self._session.snapshot()
         row = catalog(snapshot, time.time()).row(module)
         world = observe(snapshot)
+        unseen = tuple(unknown(snapshot.feeds))
         charge = self._charge(row, world, module)
         made = Departure(self._cluster.name, module, charge, way=way)
         if charge in (Charge.KYMA, Charge.MANIFEST):
@@ -88,10 +90,10 @@ class Departing:
         known = find_installed(self._cluster, module, namespace)
         found = removal(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
         if found is not None:
-            return self._direct(replace(made, charge=Charge.DIRECT), found, row)
+            return _with_unseen(self._direct(replace(made, charge=Charge.DIRECT), found, row), unseen)
         if row is not None and row.presence is Presence.ORPHAN:
             return replace(made, charge=Charge.NOBODY, remaining=self._count(_templates(row, world), (), None))
-        return _not_ours(made, row)
+        return _with_unseen(_not_ours(made, row), unseen)
 
     def _charge(self, row: Row | None, world: World, module: str) -> Charge:
         if row is None or row.presence is Presence.NOT_INSTALLED:
@@ -412,6 +414,12 @@ def _heading(seen: Departure) -> tuple[str, ...]:
         f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
         f"`kymatui enable {seen.module}` asks the Kyma for it again; restore what is below after that",
     )
+
+
+def _with_unseen(made: Departure, unseen: Iterable[str]) -> Departure:
+    """Where nobody knows what lifecycle-manager manages, nobody knows whether it would create the module again."""
+    reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
+    return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
 
 
 def _not_ours(made: Departure, row: Row | None) -> Departure:

@@ -186,6 +186,43 @@ def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_el
         assert run("delete", name, "--yes", "--no-backup", "--cascade")[0] == 0
 
 
+TEMPLATE = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
+
+
+@pytest.mark.usefixtures("backup_operator")
+def test_47_an_upgrade_that_cannot_be_fetched_leaves_the_module_and_its_template_as_they_are(
+    run: Any, cluster: KubeCluster
+) -> None:
+    (old,) = [one for one in cluster.list(TEMPLATE) if one["spec"].get("moduleName") == "backup-operator"]
+    links = [{**link, "link": f"{link['link']}/nowhere"} for link in old["spec"]["resources"]]
+    metadata = {"name": "backup-operator-0.5.0", "namespace": old["metadata"]["namespace"]}
+    spec = {**old["spec"], "version": "0.5.0", "resources": links}
+    cluster.create({**{key: old[key] for key in ("apiVersion", "kind")}, "metadata": metadata, "spec": spec})
+    status, _, err = run("upgrade", "backup-operator", "--yes")
+    assert status == 1
+    assert "nowhere" in err
+    assert module(run, "backup-operator")["installed"] == "0.4.0"
+    assert run("check", "backup-operator")[0] == 0
+    kept = {one["metadata"]["name"] for one in cluster.list(TEMPLATE)}
+    assert {old["metadata"]["name"], "backup-operator-0.5.0"} <= kept
+    cluster.delete(ObjectRef(TEMPLATE, metadata["namespace"], metadata["name"]))
+
+
+@pytest.mark.parametrize("cascade", [False, True])
+def test_where_nobody_knows_what_is_managed_nothing_is_deleted(
+    cascade: bool, run: Any, kubeconfig: Path, backup_operator: None
+) -> None:
+    faults = FaultClient.for_kubeconfig(kubeconfig)
+    faults.send("error", {"resource": "kymas.operator.kyma-project.io"})
+    try:
+        words = ["--cascade"] if cascade else []
+        status, _, err = run("delete", "backup-operator", "--yes", "--no-backup", *words)
+    finally:
+        faults.send("clear", {})
+    assert status == 2
+    assert "nobody knows whether backup-operator still manages something: kymas" in err
+
+
 def _image(image: str) -> dict[str, Any]:
     container = {"name": "manager", "image": image}
     return {"spec": {"template": {"spec": {"containers": [container]}}}}

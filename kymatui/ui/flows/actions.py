@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
-from kymatui.ui.flows.deleting import open_deletion
+from kymatui.ui.flows.deleting import not_there, open_deletion
 from kymatui.ui.flows.installing import install, upgrade, why_not
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
@@ -84,7 +84,9 @@ ACTIONS: tuple[Action, ...] = (
         upgrade,
         lambda app, names: why_not(app, names, upgrade=True),
     ),
-    Action("delete", "delete, guided…", "ctrl-d", lambda app, names: open_deletion(app, names[0]), many=False),
+    Action(
+        "delete", "delete, guided…", "ctrl-d", lambda app, names: open_deletion(app, names[0]), not_there, many=False
+    ),
 )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.domain.jobs import module_key
+from kymatui.domain.presence import Presence
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.errors import ConfigurationError
 from kymatui.ui.navigation import Step
@@ -40,6 +42,13 @@ def departing_of(app: KymatuiApp) -> Departing:
 async def open_deletion(app: KymatuiApp, module: str) -> None:
     """The stepper of a module."""
     app.ways.open(Step("delete", module))
+
+
+def not_there(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why there is nothing to delete; "" where there is."""
+    rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
+    gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
+    return "it is not installed" if rows and gone else ""
 
 
 async def delete(app: KymatuiApp, screen: DepartingScreen) -> None:
