@@ -107,6 +107,11 @@ class Desk:
 
     # flows
 
+    @property
+    def busy(self) -> bool:
+        """Whether a flow is under way, or asks something."""
+        return self._busy
+
     def flow(self, made: Coroutine[Any, Any, None]) -> None:
         """Runs a flow, unless another one asks something at present."""
         if self._busy:

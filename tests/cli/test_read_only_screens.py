@@ -15,7 +15,7 @@ import pytest
 from textual.app import App
 from textual.binding import ActiveBinding
 from textual.pilot import Pilot
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from kymatui.adapters.kube.gate import only_reads
 from kymatui.settings.loading import Settings
@@ -28,6 +28,10 @@ from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.wiring.worlds import KYMAS, kyma_cluster, named
+
+ELSEWHERE = {"ConfirmScreen", "JobScreen", "FormScreen"}
+"""What is asked before something is done, what shows it while it is done, and the form of a source that this cluster
+does not have: nothing leads there."""
 
 LEAVING = ("quit", "interrupt", "suspend_process")
 SIZE = (120, 40)
@@ -57,6 +61,8 @@ class Walker:
         self.screens: set[str] = set()
         self.keys: set[tuple[str, str, str]] = set()
         self.commands: set[tuple[str, str]] = set()
+        self._walked: list[Screen[object]] = []
+        self._left = False
 
     @property
     def app(self) -> KymatuiApp:
@@ -65,20 +71,32 @@ class Walker:
         return app
 
     async def walk(self) -> None:
-        """The screen that is seen, and those behind it that were not seen before."""
+        """The screen that is seen, and those behind it, until no key and no command is left that was not tried."""
         screen = self.app.screen
-        name = type(screen).__name__
-        if name in self.screens:
+        if screen in self._walked:
             return
-        self.screens.add(name)
+        self._walked.append(screen)
+        self.screens.add(type(screen).__name__)
         while (key := self._fresh_key(screen)) is not None:
-            await self.pilot.press(key)
-            await self.settle(screen)
+            await self._press(screen, key)
+            if screen not in self.app.screen_stack:  # a question that was answered: whoever asked it, asks again
+                self._left = True
+                break
         for owner, command in self._commands(screen):
             if (owner, command.name) not in self.commands:
                 self.commands.add((owner, command.name))
                 for line in lines(command):
                     await self.run(screen, line)
+        self._walked.remove(screen)
+
+    async def _press(self, screen: Screen[object], key: str) -> None:
+        """As often as a question behind the key has answers that were not tried."""
+        for _ in range(20):
+            self._left = False
+            await self.pilot.press(key)
+            await self.settle(screen)
+            if not self._left or screen not in self.app.screen_stack:
+                return
 
     def _fresh_key(self, screen: Screen[object]) -> str | None:
         """A key whose action was not tried here with what has the focus now."""
@@ -104,15 +122,27 @@ class Walker:
             await self.settle(screen)
 
     async def settle(self, screen: Screen[object] | FramedScreen) -> None:
-        """Walks what has opened, and comes back."""
+        """Walks what has opened, and comes back; a flow opens its screens when it has asked the server."""
         await self.pilot.pause()
-        if screen not in self.app.screen_stack:
-            return
-        while self.app.screen is not screen:
+        while True:
+            for _ in range(500):
+                top = self.app.screen
+                if not self.app.desk.busy or isinstance(top, ModalScreen):
+                    break
+                await self.pilot.pause(0.02)
+            top = self.app.screen
+            if top is screen or top in self._walked:
+                return
             await self.walk()
-            if self.app.screen is not screen:
-                self.app.pop_screen()
-            await self.pilot.pause()
+            if self.app.screen is top:
+                await self._close(top)
+
+    async def _close(self, top: Screen[object]) -> None:
+        if isinstance(top, ModalScreen):
+            await self.pilot.press("escape")
+        else:
+            self.app.pop_screen()
+        await self.pilot.pause()
 
 
 def doer_of(active: ActiveBinding, screen: Screen[object]) -> tuple[str, str]:
@@ -179,7 +209,7 @@ async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_
                 await pilot.pause(0.05)
             await remote.walk()
         cluster.close()
-    assert all_screens() - remote.screens == set(), "screens that no key leads to"
+    assert all_screens() - remote.screens <= ELSEWHERE, "screens that no key leads to"
     assert len(walker.keys) > 50
     assert len(walker.commands) > 10
     assert seen != []

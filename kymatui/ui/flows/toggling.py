@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.domain.jobs import KYMA_KEY, module_key
 from kymatui.domain.kymas import Policy
-from kymatui.domain.labelling import LABELS, LabelEdit
+from kymatui.domain.labelling import LABELS, LabelEdit, LabelProposal
 from kymatui.domain.objects import read_ref
 from kymatui.domain.previews import Verdict
 from kymatui.domain.reading import Reader
 from kymatui.domain.stages import Stage, phases
 from kymatui.domain.toggling import Proposal, Toggle, Verb
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.presenters.proposals import label_preview, preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
@@ -73,13 +73,21 @@ async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again) -> Ver
     """Shows what it would do, and begins the job when that is accepted."""
     desk, edits = app.desk, toggling_of(app)
     proposals = await desk.aside(lambda: [edits.propose(one) for one in toggles])
-    may_write = await desk.aside(lambda: all(one.edit is None or edits.may_write(one) for one in proposals))
+    may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
     shown = preview(proposals, app.view.charge, may_write=may_write)
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
         desk.start(_work(made, edits, app.view.link), again)
     return answer.verdict
+
+
+def _may_write(edits: Toggling, proposal: Proposal | LabelProposal) -> bool:
+    """Where nobody can say, the server will when it is asked to write."""
+    try:
+        return proposal.edit is None or edits.may_write(proposal)
+    except KymatuiError:
+        return True
 
 
 def _outdated(app: KymatuiApp, proposals: Sequence[Proposal]) -> str:
@@ -210,7 +218,7 @@ async def relabel(app: KymatuiApp, name: str, wanted: bool) -> None:
     desk, edits = app.desk, toggling_of(app)
     while True:
         proposal = await desk.aside(lambda: edits.propose_label(LABELS[name], "true" if wanted else None))
-        may_write = proposal.edit is None or await desk.aside(partial(edits.may_write, proposal))
+        may_write = await desk.aside(partial(_may_write, edits, proposal))
         answer = await app.push_screen_wait(
             PlanScreen(label_preview(proposal, name, app.view.charge, may_write=may_write))
         )
@@ -236,6 +244,8 @@ def why_off(edits: Toggling, verb: Verb, modules: Sequence[str], channels: Seque
     ways: list[str | None] = [None, *channels] if verb in (Verb.ENABLE, Verb.CHANNEL) else [None]
     policies = list(Policy) if verb is Verb.POLICY else [None]
     said = []
+    if verb is Verb.ENABLE and all(edits.propose(Toggle(verb, module)).is_done for module in modules):
+        return "the Kyma asks for it already"
     for module in modules:
         for channel in ways:
             for policy in policies:
