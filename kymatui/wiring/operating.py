@@ -34,6 +34,28 @@ def fetcher(options: FetchOptions | None = None) -> Fetcher:
     return Fetcher(cache=cache_folder("blobs"), insecure=chosen.insecure, access=Access(ca=chosen.ca))
 
 
+class LateFetcher:
+    """Implements `Blobs`; the fetcher is made when something is fetched, since its libraries take 0.2 s to load."""
+
+    def __init__(self, options: FetchOptions) -> None:
+        self._options = options
+        self._made: Fetcher | None = None
+
+    def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        return self._fetcher().layer(repository, digest, insecure=insecure)
+
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+        return self._fetcher().chart(reference, repository=repository, version=version)
+
+    def url(self, address: str) -> bytes:
+        return self._fetcher().url(address)
+
+    def _fetcher(self) -> Fetcher:
+        if self._made is None:
+            self._made = fetcher(self._options)
+        return self._made
+
+
 def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | None = None) -> Site:
     """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
     from kymatui.engine.controllers.manifest.places import Site

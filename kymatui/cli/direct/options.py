@@ -172,11 +172,11 @@ def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
     from kymatui.domain.direct import choose
     from kymatui.domain.observing import observe
     from kymatui.wiring.installing import bundle_of, catalog_bundle
-    from kymatui.wiring.operating import FetchOptions, fetcher
+    from kymatui.wiring.operating import FetchOptions, LateFetcher
 
     args, source = place.args, place.source
     refuse_managed(place, name, direct=args.direct)
-    blobs = fetcher(FetchOptions(tuple(args.insecure_registry), args.registry_ca))
+    blobs = LateFetcher(FetchOptions(tuple(args.insecure_registry), args.registry_ca))
     if not source.is_catalog:
         return bundle_of(name, place.namespace or "default", source, blobs, place.cluster), ()
     if source.value_files or source.set or source.set_string or source.set_json or source.repository:
