@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import intern
 
@@ -50,11 +49,3 @@ def read_sight(raw: Object) -> ManifestSight | None:
         created=meta.created,
         changed=max(times, default=None),
     )
-
-
-def by_kyma(sights: Mapping[tuple[str, str], ManifestSight]) -> dict[tuple[str, str], list[ManifestSight]]:
-    """By namespace and name of the Kyma that they are labelled with."""
-    found: dict[tuple[str, str], list[ManifestSight]] = {}
-    for sight in sights.values():
-        found.setdefault((sight.namespace, sight.kyma), []).append(sight)
-    return found

@@ -61,7 +61,9 @@ def waits_of(runtime: Runtime, sights: Sequence[ManifestSight] = ()) -> Iterator
         reason = "labelled skip-reconciliation: lifecycle-manager passes over it"
         yield Wait(key, "", state_of(runtime.state) or State.UNKNOWN, YOU, reason)
     if runtime.deleting:
-        left = f"{len(sights)} Manifests are left" if sights else "no Manifest is left"
+        left = {0: "no Manifest is left", 1: "one Manifest is left"}.get(
+            len(sights), f"{len(sights)} Manifests are left"
+        )
         yield Wait(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
     for module in runtime.modules:
         if module.maintenance:

@@ -69,17 +69,24 @@ class FleetRows:
     """Makes a row again only where its runtime is another object, or its age would read otherwise. For one thread."""
 
     def __init__(self) -> None:
-        self._rows: dict[Key, tuple[Runtime, float, Row]] = {}
+        self._made: dict[Key, tuple[Runtime, float, Row]] = {}
+        self._rows: Mapping[Key, Row] = {}
+        self._of: object = None
+        self._until = 0.0
 
     def of(self, picture: FleetPicture, now: float) -> Mapping[Key, Row]:
-        """All rows by runtime; the same objects where nothing changed."""
-        known, self._rows = self._rows, {}
+        """All rows by runtime; the same mapping while nothing changed."""
+        if picture.runtimes is self._of and now < self._until:
+            return self._rows
+        known, self._made, self._of = self._made, {}, picture.runtimes
         for key, runtime in picture.runtimes.items():
             found = known.get(key)
             if found is None or found[0] is not runtime or now >= found[1]:
                 found = (runtime, _until(runtime, now), runtime_row(key, runtime, now))
-            self._rows[key] = found
-        return {key: row for key, (_, _, row) in self._rows.items()}
+            self._made[key] = found
+        self._until = min((until for _, until, _ in self._made.values()), default=float("inf"))
+        self._rows = {key: row for key, (_, _, row) in self._made.items()}
+        return self._rows
 
 
 def _until(runtime: Runtime, now: float) -> float:

@@ -45,6 +45,7 @@ class FleetScreen(FramedScreen):
         Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waits", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
+        Binding("d", "compare", "KCP and SKR side by side", show=False, id="fleet.compare"),
         Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="fleet.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="fleet.sort-state"),
@@ -64,6 +65,7 @@ class FleetScreen(FramedScreen):
         self._narrow: tuple[Narrow, ...] = ()
         self._only_problems = False
         self._shown_columns: object = None
+        self._shown: tuple[object, ...] | None = None
 
     @property
     def fleet_app(self) -> FleetApp:
@@ -88,6 +90,16 @@ class FleetScreen(FramedScreen):
     def main_widget(self) -> LiveTable:
         return self.query_one(LiveTable)
 
+    def action_compare(self) -> None:
+        """Connects to the runtime under the cursor, and compares it with what is known of it here."""
+        from kymatui.ui.presenters.fleet import key_of
+
+        key = self.main_widget().cursor_key
+        if self._group or not key:
+            return
+        self.fleet_app.look_at(key_of(key))
+        self.fleet_app.ways.open(Step("compare"))
+
     # what is shown
 
     def show_catalog(self) -> None:
@@ -95,11 +107,19 @@ class FleetScreen(FramedScreen):
             return
         seen = self.fleet_app.fleet
         if seen is not None:
-            turned = self._set_columns()
-            self.main_widget().show(self._rows(seen))
-            if turned:
-                self.main_widget().action_edge(-1)
+            self._show_rows(seen)
         self._show_around()
+
+    def _show_rows(self, seen: FleetSeen) -> None:
+        """Thousands of rows are put in order again only where one of them, or what is wanted of them, is another."""
+        turned, feeds = self._set_columns(), self.fleet_app.runtimes.feeds()
+        wanted = (seen.rows, self._group, self._narrow, self._only_problems, feeds)
+        before, self._shown = self._shown, wanted
+        if before is not None and before[0] is wanted[0] and before[1:] == wanted[1:]:
+            return
+        self.main_widget().show(self._rows(seen))
+        if turned:
+            self.main_widget().action_edge(-1)
 
     def _set_columns(self) -> bool:
         """Whether lines of another kind come."""

@@ -1,0 +1,181 @@
+"""A fleet kept up to date by what changed: no row made anew, every change told, and who waits for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kymatui.domain.fleet_manifests import ManifestSight, read_sight
+from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, differences, recent
+from kymatui.domain.fleets import Runtime, fleet, metas_by_module, with_metas
+from kymatui.domain.objects import Malformed
+from kymatui.domain.waiting import waits, waits_of
+from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
+
+CONTROL = "kcp-system"
+KEY = (CONTROL, "one")
+METAS = metas_by_module([meta("keda", {"regular": "1.5.0"}, namespace=CONTROL)])
+
+
+def one(*reports: Json, name: str = "one", **more: object) -> Runtime:
+    (found,) = fleet([kyma((), name=name, namespace=CONTROL, status=reports, **more)]).runtimes  # type: ignore[arg-type]
+    return found
+
+
+def sight(module: str, state: str, operation: str = "", ago: float = 60, **more: object) -> ManifestSight:
+    raw = manifest(module, "1.0.0", state, owner="one", namespace=CONTROL)
+    condition = {"type": "Installation", "status": "True", "lastTransitionTime": stamp(ago)}
+    raw["status"] |= {"conditions": [condition], "lastOperation": {"operation": operation}}
+    found = read_sight(raw)
+    assert found is not None
+    return replace(found, **more)  # type: ignore[arg-type]
+
+
+def painted(painter: FleetPainter) -> FleetPicture:
+    return painter.picture("kcp", {}, NOW)
+
+
+def test_only_what_changed_becomes_another_object() -> None:
+    painter = FleetPainter()
+    painter.metas(METAS)
+    painter.kymas({KEY: one(report("keda", "1.5.0")), (CONTROL, "two"): one(name="two")}, NOW, notice=False)
+    first = painted(painter)
+    assert painted(painter).runtimes is first.runtimes
+    painter.kymas({KEY: one(report("keda", "1.4.0"))}, NOW, notice=True)
+    second = painted(painter)
+    assert second.runtimes[CONTROL, "two"] is first.runtimes[CONTROL, "two"]
+    assert [module.name for module in second.runtimes[KEY].drifting] == ["keda"]
+    assert [(change.what, change.before, change.after) for change in second.changes] == [("version", "1.5.0", "1.4.0")]
+
+
+def test_other_release_metas_touch_only_the_runtimes_that_they_are_about() -> None:
+    painter = FleetPainter()
+    with_keda, without = one(report("keda", "1.5.0")), one(report("istio", "1.0.0"), name="two")
+    painter.kymas({KEY: with_keda, (CONTROL, "two"): without}, NOW, notice=False)
+    painter.metas(METAS)
+    found = painted(painter).runtimes
+    assert found[KEY].modules[0].desired == "1.5.0"
+    assert found[CONTROL, "two"] is without
+    assert with_metas(found[KEY], METAS) is found[KEY]
+
+
+@pytest.mark.parametrize("entry", [{"state": "Unmanaged"}, {"state": "Deleting"}])
+def test_what_is_let_go_or_going_drifts_from_nothing(entry: Json) -> None:
+    (found,) = fleet([kyma((), namespace=CONTROL, status=[report("keda", "1.4.0", **entry)])], []).runtimes
+    assert with_metas(found, METAS).drifting == ()
+
+
+def test_what_cannot_be_read_is_told_and_comes_back() -> None:
+    painter = FleetPainter()
+    bad = Malformed(one().ref, "its spec is no object", {})
+    painter.kymas({KEY: one()}, NOW, notice=False)
+    painter.kymas({KEY: bad}, NOW, notice=True)
+    assert (dict(painted(painter).runtimes), painted(painter).malformed) == ({}, (bad,))
+    painter.kymas({KEY: one()}, NOW, notice=True)
+    assert (set(painted(painter).runtimes), painted(painter).malformed) == ({KEY}, ())
+
+
+def test_manifests_are_kept_by_the_kyma_that_they_belong_to() -> None:
+    painter = FleetPainter()
+    keda, istio = sight("keda", "Ready"), sight("istio", "Ready")
+    names = [(item.namespace, item.name) for item in (keda, istio)]
+    painter.manifests(dict(zip(names, (keda, istio), strict=True)))
+    assert painted(painter).manifests[KEY] == (keda, istio)
+    moved = replace(istio, kyma="two")
+    painter.manifests({names[1]: moved})
+    assert painted(painter).manifests == {KEY: (keda,), (CONTROL, "two"): (moved,)}
+    painter.manifests({names[0]: None})
+    assert painted(painter).manifests[KEY] == ()
+
+
+CHANGES = [
+    (None, one(), [("runtime", "", "there")]),
+    (one(), None, [("runtime", "there", "")]),
+    (one(), one(state="Error"), [("state", "Ready", "Error")]),
+    (one(), one(channel="fast"), [("channel", "regular", "fast")]),
+    (one(), replace(one(), deleting=True), [("deletion", "", "asked for")]),
+    (one(), one(report("keda", "1.5.0")), [("module", "", "1.5.0")]),
+    (one(report("keda", "1.5.0")), one(), [("module", "1.5.0", "")]),
+    (one(report("keda", "1.5.0")), one(report("keda", "1.5.0", "Error")), [("state", "Ready", "Error")]),
+    (one(report("keda", "1.5.0")), one(report("keda", "1.5.0")), []),
+    (None, None, []),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), CHANGES)
+def test_differences(before: Runtime | None, after: Runtime | None, expected: list[tuple[str, str, str]]) -> None:
+    found = [(change.what, change.before, change.after) for change in differences(KEY, before, after, NOW)]
+    assert found == expected
+
+
+def test_the_last_hour_is_what_was_seen_and_before_that_what_manifests_say() -> None:
+    painter = FleetPainter()
+    sights = [sight("keda", "Ready", ago=120), sight("istio", "Error", ago=1800), sight("nats", "Ready", ago=7200)]
+    painter.manifests({(item.namespace, item.name): item for item in sights})
+    painter.kymas({KEY: one()}, NOW, notice=False)
+    painter.kymas({KEY: one(state="Warning")}, NOW - 600, notice=True)
+    found = [(change.module, change.what) for change in recent(painted(painter), NOW)]
+    assert found == [("", "state"), ("istio", "manifest")]  # keda's is of the time that was watched
+
+
+def test_few_changes_are_kept() -> None:
+    painter = FleetPainter(kept=2)
+    for number in range(4):
+        painter.kymas({KEY: one(state=f"s{number}")}, NOW + number, notice=True)
+    assert [change.after for change in painted(painter).changes] == ["s3", "s2"]
+
+
+WAITS = [
+    (one(), (), []),
+    (one(report("keda", "1", "Unmanaged")), (), []),
+    (one(report("keda", "1", "Warning", message="no Secret")), (), [("keda", "you", "no Secret")]),
+    (
+        one(report("keda", "1", "Error")),
+        (sight("keda", "Error", "not ready"),),
+        [("keda", "lifecycle-manager", "not ready")],
+    ),
+    (one(report("keda", "1", "Processing")), (), [("keda", "keda's manager", "")]),
+    (
+        one(report("keda", "1", "Deleting")),
+        (sight("keda", "Deleting", "pruning"),),
+        [("keda", "keda's manager", "pruning")],
+    ),
+    (
+        one(report("keda", "1", "Deleting")),
+        (sight("keda", "Deleting", "waiting for module crs deletion"),),
+        [("keda", "you", "resources of keda that somebody made are still there")],
+    ),
+    (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "a maintenance window", "later")]),
+    (
+        replace(one(), deleting=True),
+        (sight("keda", "Deleting"),),
+        [("", "lifecycle-manager", "the runtime is being deleted; one Manifest is left")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("runtime", "sights", "expected"), WAITS)
+def test_who_waits_for_whom(
+    runtime: Runtime, sights: tuple[ManifestSight, ...], expected: list[tuple[str, str, str]]
+) -> None:
+    assert [(wait.module, wait.on, wait.reason) for wait in waits_of(runtime, sights)] == expected
+    found = waits(FleetPicture(runtimes={KEY: runtime}, manifests={KEY: sights}))
+    assert [(wait.module, wait.on, wait.reason) for wait in found] == expected
+
+
+def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
+    mandatory = sight("warden", "Processing", "installing", mandatory=True)
+    (found,) = waits(FleetPicture(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
+    assert (found.module, found.on, found.reason) == ("warden", "warden's manager", "mandatory: installing")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("one", KEY), ("kcp-system/one", KEY), ("c-1", KEY), ("id-1", KEY), ("twice", None), ("nobody", None), ("", None)],
+)
+def test_a_runtime_goes_by_its_name_its_shoot_and_its_id(name: str, found: tuple[str, str] | None) -> None:
+    first = replace(one(), shoot="c-1", labels={"kyma-project.io/runtime-id": "id-1"})
+    others = {(CONTROL, other): replace(one(name=other), shoot="twice") for other in ("two", "three")}
+    runtime = FleetPicture(runtimes={KEY: first, **others}).named(name)
+    assert (runtime and (runtime.ref.namespace, runtime.name)) == found
