@@ -80,13 +80,18 @@ def refuse(plan: Plan, run: Run) -> None:
         said = "; ".join(_grouped(plan.blockers))
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
         hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
-        raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=hint)
+        raise RefusedError(f"{_title(plan)} cannot be installed: {said}", hint=hint)
     if plan.missing:
         rights = ", ".join(map(str, plan.missing))
         raise RefusedError(
-            f"{plan.bundle.name} cannot be installed: you may not {rights}",
+            f"{_title(plan)} cannot be installed: you may not {rights}",
             hint="ask for these rights; nothing was written",
         )
+
+
+def _title(plan: Plan) -> str:
+    address = plan.bundle.origin.address
+    return f"{plan.bundle.name} from {address}" if address else plan.bundle.name
 
 
 def refuse_another_cluster(name: str, run: Run) -> None:

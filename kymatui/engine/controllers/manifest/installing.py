@@ -136,6 +136,7 @@ class Installation:
         if made.blockers:
             conflict = all(step.action is Action.CONFLICT for step in made.blockers)
             words = "; ".join(f"{step.ref}: {_conflicts(step.conflicts) or step.reason}" for step in made.blockers)
+            words = f"{words} (from {bundle.origin.address})"
             return Result(name, State.WARNING if conflict else State.ERROR, words, self._known(bundle))
         workload = filter(_is_workload, (step.ref for step in made.steps))
         self._site.lookouts.look(self._manifest.ref, self._cluster, workload, more=True)
