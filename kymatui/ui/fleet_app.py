@@ -144,7 +144,15 @@ class FleetApp(KymatuiApp):
                 arguments=self._names,
             )
         )
+        own.append(ScreenCommand("compare", "this runtime and its control plane, side by side", self._compare))
         return (*own, *super().commands())
+
+    def _compare(self, words: Sequence[str]) -> None:
+        del words
+        if self.runtime_key is None:
+            self.problem("which runtime? enter opens one")
+        else:
+            self.ways.open(Step("compare"))
 
     def _place_of(self, kind: str, words: Sequence[str]) -> None:
         del words

@@ -22,6 +22,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.changes import ChangesScreen
     from kymatui.ui.screens.choosing import ChoiceScreen
     from kymatui.ui.screens.columns import ColumnsScreen
+    from kymatui.ui.screens.comparing import CompareScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.departing import DepartingScreen
     from kymatui.ui.screens.filling import FormScreen
@@ -41,7 +42,8 @@ def key_scopes(app: type) -> Iterator[Scope]:
 
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
         yield scope(app, screen, LiveTable)
-    yield from (scope(app, sight, LiveTable) for sight in (FleetScreen, SpreadScreen, WaitsScreen, RecentScreen))
+    fleets = (FleetScreen, SpreadScreen, WaitsScreen, RecentScreen, CompareScreen)
+    yield from (scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
     yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
@@ -64,6 +66,10 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.module import ModuleScreen
 
         return ModuleScreen(step.about, step.tab)
+    if step.kind == "compare":
+        from kymatui.ui.screens.comparing import CompareScreen
+
+        return CompareScreen()
     if step.kind == "channels":
         from kymatui.ui.screens.matrix import MatrixScreen
 
