@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,12 +19,17 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.jobs import JobsScreen
+from kymatui.ui.screens.menu import MenuScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import table, until
 from tests.ui.fleets import fleet_app
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
+from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -67,11 +73,46 @@ async def _palette(pilot: Pilot[Any]) -> None:
     await pilot.pause(0.3)
 
 
+async def _plan(pilot: Pilot[Any]) -> None:
+    """What two marked modules leave behind when they are disabled."""
+    await pressing("space", "space", "colon", *"disable", "enter")(pilot)
+    await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen))
+    await pilot.press("n", "n")
+    await pilot.pause()
+
+
+async def _menu(pilot: Pilot[Any]) -> None:
+    await pressing("j", "a")(pilot)
+    await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
+    await pilot.pause()
+
+
+async def _jobs(pilot: Pilot[Any]) -> None:
+    """One that waits, one behind it, and one that is done."""
+    await pressing()(pilot)
+    app = cast("KymatuiApp", pilot.app)
+    waiting, done = Deletion(), Deletion()
+    done.go_on.set()
+    app.desk.start(replace(done.work("delete nats 1.1.0"), keeps=frozenset()))
+    await until(pilot, lambda: bool(app.desk.jobs) and not app.desk.going)
+    app.desk.start(waiting.work())
+    app.desk.start(waiting.work("upgrade keda 1.6.0 → 1.8.2"))
+    await until(pilot, lambda: len(app.desk.jobs) == 3 and bool(app.desk.jobs[1].waits_for))
+    app.clear_notifications()
+    await pilot.press("J", "j")
+    await until(pilot, lambda: isinstance(app.screen, JobsScreen) and len(table(app).rows) == 3)
+    await pilot.pause()
+    waiting.go_on.set()
+
+
 SESSIONS: dict[object, StillSession] = {}
 SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
     "palette": _palette,
+    "plan": _plan,
+    "menu": _menu,
+    "jobs": _jobs,
 }
 
 
@@ -98,7 +139,10 @@ async def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str) -
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(SCENES))
-async def test_the_picture_is_what_the_screen_looks_like(name: str) -> None:
+async def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
+    managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
+    monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
     session = StillSession(world())
     app = app_on(session)
     SESSIONS[app] = session

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
+from kymatui.errors import KymatuiError
 from kymatui.ui.flows.deleting import not_there, open_deletion
 from kymatui.ui.flows.installing import install, upgrade, why_not
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
@@ -104,8 +105,18 @@ async def menu(app: KymatuiApp, names: Sequence[str]) -> None:
 
 def _items(app: KymatuiApp, names: Sequence[str]) -> Iterator[MenuItem]:
     for one in ACTIONS:
-        off = "one module at a time" if len(names) > 1 and not one.many else one.why_off(app, names)
+        off = "one module at a time" if len(names) > 1 and not one.many else _off(one, app, names)
         yield MenuItem(one.id, one.label, one.key, off)
+
+
+def _off(action: Action, app: KymatuiApp, names: Sequence[str]) -> str:
+    """What one action cannot tell of itself must not keep the others from being chosen."""
+    try:
+        return action.why_off(app, names)
+    except KymatuiError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"
 
 
 async def switch_management(app: KymatuiApp, names: Sequence[str]) -> None:
