@@ -162,7 +162,8 @@ def stations(departure: Departure, *, accept_unknown: bool = False) -> tuple[Sta
     theirs, going = len(departure.theirs), sum(one.deleted_at is not None for one in departure.theirs)
     at = _at(turn, theirs, going)
     left = f"{theirs} left" if theirs else "none"
-    unknown = f", {len(departure.remaining.unknown)} kinds unknown" if departure.remaining.unknown else ""
+    count = len(departure.remaining.unknown)
+    unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
     titles = [
         ("What is installed", f"{departure.installed} by {departure.charge.value}".strip()),
         ("Managed resources?", left + unknown),

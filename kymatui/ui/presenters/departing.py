@@ -82,7 +82,7 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
     from kymatui.wiring.holding import expected
 
     turn = seen.turn(accept_unknown=accept_unknown)
-    said = [(f"next: {turn.value}", "accent")]
+    said = [(f"d next: {turn.value}", "accent")]
     if seen.refusal:
         said = [(plain(seen.refusal), "error" if turn is Turn.REFUSED else "ready")]
     elif turn is Turn.FOLLOW:

@@ -146,7 +146,8 @@ class DepartingScreen(FramedScreen):
         count = len(seen.theirs)
         text = f"{count} managed resources still exist" if count else "no managed resources are left"
         if seen.remaining.unknown and not self.accept_unknown:
-            text += f", and {len(seen.remaining.unknown)} kinds may not be listed"
+            unknown = len(seen.remaining.unknown)
+            text += f", and {unknown} {'kinds' if unknown > 1 else 'kind'} may not be listed"
         return toned(text, "warning" if count or seen.remaining.unknown else "ready", bold=True)
 
     def _notes(self, seen: Departure) -> Content:

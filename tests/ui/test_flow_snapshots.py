@@ -1,0 +1,102 @@
+"""What the stepper of the guided deletion and a form look like, in a usual and in a narrow terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from kymatui.domain.forms import fields
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.departing import Charge, Departure
+from kymatui.engine.remaining import Instance, Instances
+from kymatui.ui.screens.departing import DepartingScreen
+from kymatui.ui.screens.filling import FormScreen
+from tests.ui.driving import ready
+from tests.ui.worlds import StillSession, app_on, world
+
+SIZES = [pytest.param((120, 40), id="120x40"), pytest.param((60, 30), id="60x30")]
+SnapCompare = Callable[..., bool]
+
+SCALED = GroupVersionKind("keda.sh", "v1alpha1", "ScaledObject")
+KEDA = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")
+
+
+def left(name: str, **more: Any) -> Instance:
+    return Instance(ObjectRef(SCALED, "shop", name), name, maker="Helm shop", **more)
+
+
+OWN = Instance(ObjectRef(KEDA, "kyma-system", "default"), "own", ours=True, maker="lifecycle-manager")
+SEEN = Departure(
+    "prod-eu",
+    "keda",
+    Charge.KYMA,
+    installed="1.6.0",
+    remaining=Instances(
+        (
+            left("cart", finalizers=("finalizer.keda.sh",)),
+            left("checkout", finalizers=("finalizer.keda.sh",)),
+            left("orders", deleted_at=1.0, held=", held by finalizer.keda.sh (set by keda-operator)"),
+            OWN,
+        ),
+        (("scaledjobs.keda.sh", "you may not list them"),),
+    ),
+    default=OWN,
+    requested=True,
+    reported="Ready",
+    manager=ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "keda-manager"),
+    definitions=(ObjectRef(GroupVersionKind("", "v1", "X"), "", "a"),) * 3,
+)
+SCHEMA = {
+    "required": ["size"],
+    "properties": {
+        "size": {"type": "integer", "minimum": 1, "maximum": 5, "description": "How many replicas the manager has."},
+        "mode": {"type": "string", "enum": ["internal", "external"], "default": "internal"},
+        "storage": {"properties": {"class": {"type": "string"}, "deleteEnabled": {"type": "boolean"}}},
+    },
+}
+
+
+class StillScreen(DepartingScreen):
+    """Sees the same whenever it looks."""
+
+    def _look(self) -> None:
+        self.seen = SEEN
+        if self.is_whole:
+            self._draw()
+
+
+def showing(made: Callable[[], Screen[Any]], *keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    async def before(pilot: Pilot[Any]) -> None:
+        app = await ready(pilot)
+        await app.push_screen(made())
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        if app.focused is not None and app.focused.has_class("typing"):
+            app.focused.cursor_blink = False  # type: ignore[attr-defined]
+
+    return before
+
+
+def form() -> FormScreen:
+    return FormScreen("default resource of docker-registry", fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("made", "keys"),
+    [
+        pytest.param(lambda: StillScreen("keda"), (), id="deletion"),
+        pytest.param(form, (), id="form"),
+        pytest.param(form, ("backspace", "9"), id="form-wrong"),
+        pytest.param(form, ("ctrl+y",), id="form-yaml"),
+    ],
+)
+def test_it_looks_as_it_should(
+    made: Callable[[], Screen[Any]], keys: tuple[str, ...], size: tuple[int, int], snap_compare: SnapCompare
+) -> None:
+    assert snap_compare(app_on(StillSession(world())), terminal_size=size, run_before=showing(made, *keys))
