@@ -1,6 +1,7 @@
 """Every command, read-only: what reaches a server that records everything is reading, and nothing else.
 
-The commands are taken from the parsers, so a new one fails here until it has an example.
+The commands are taken from the parsers, so that none can be forgotten: one that has no example here is run with words
+that its parser takes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from kymatui.adapters.kube.gate import only_reads
 from kymatui.cli import screen
 from kymatui.cli.commands import COMMANDS
 from kymatui.cli.main import main
+from kymatui.sandbox.faulting import FaultClient
+from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring import sandbox
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.wiring.worlds import KYMAS, METAS, kyma_cluster, named
@@ -28,11 +31,13 @@ READING = {
     "drift": ["drift"],
     "audit": ["audit"],
     "plan": ["plan", "shop", "--chart", "CHART", "-n", "shop"],
+    "finalizers": ["finalizers", "moduleab"],
     "check": ["check", "shop", "--chart", "CHART", "-n", "shop"],
     "fleet": ["fleet"],
     "matrix": ["matrix"],
     "demo": ["demo", "--check"],
     "config": ["config", "show"],
+    "completion": ["completion", "bash"],
     "helm template": ["helm", "template", "CHART"],
     "helm lint": ["helm", "lint", "CHART"],
     "helm show": ["helm", "show", "chart", "CHART"],
@@ -50,41 +55,53 @@ WRITING = {
     "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
     "apply": ["apply", "/nowhere/plan.json", "--yes"],
     "delete": ["delete", "moduleab", "--yes"],
+    "adopt": ["adopt", "moduleab", "--yes"],
     "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator": ["operator"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
+    "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
 }
 """What changes something, and therefore leaves with 4."""
-DIRECT = ("install", "upgrade", "apply", "delete", "restore")
+DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "finalizers --object", "restore")
 ELSEWHERE = ("sandbox fault", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets."""
-ALL = {**READING, **WRITING}
 
 
-def leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[str]:
-    """The full names of the commands below a parser."""
+def leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """The full names of the commands below a parser, with their own."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
-        yield name
+        yield name, parser
     for action in below:
         for word, sub in action.choices.items():
             yield from leaves(sub, f"{name} {word}")
 
 
-def every_command() -> set[str]:
-    found = set()
+def every_command() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     for command in COMMANDS:
         parser = argparse.ArgumentParser()
         command.load().configure(parser)
-        found |= set(leaves(parser, command.name))
-    return found
+        yield from leaves(parser, command.name)
 
 
-def test_every_command_has_an_example() -> None:
-    assert every_command() == set(ALL)
+def made_up(name: str, parser: argparse.ArgumentParser) -> list[str]:
+    """Words that a parser takes: something for each place, and consent where it is asked for."""
+    words = name.split()
+    for action in parser._actions:
+        if not action.option_strings and action.nargs != "*":
+            words.append(str(next(iter(action.choices))) if action.choices else "moduleaa")
+    return [*words, *(option for option in ("--yes",) if option in parser._option_string_actions)]
+
+
+OTHERS = {name: made_up(name, parser) for name, parser in every_command() if name not in {**READING, **WRITING}}
+ALL = {**READING, **WRITING, **OTHERS}
+
+
+def test_every_example_is_of_a_command_that_is_there() -> None:
+    assert {name.partition(" --")[0] for name in ALL} == {name for name, _ in every_command()}
     assert all(words[: len(name.split())] == name.split() for name, words in ALL.items())
 
 
@@ -153,7 +170,7 @@ def world(
 
 
 @contextmanager
-def embedded(world: World) -> Iterator[SimpleNamespace]:
+def embedded(world: World | SimpleNamespace) -> Iterator[SimpleNamespace]:
     """What `demo` starts, for a test that wants to see its requests."""
     yield SimpleNamespace(kubeconfig=world.kubeconfig)
 
@@ -173,7 +190,7 @@ def test_a_command_that_reads_sends_nothing_else(
     status = run(world.words(name), how, monkeypatch)
     assert status in ((1,) if name in LACKING else (0, 2)), "the server has not all that is asked for; 2 are findings"
     assert [asked for asked in seen if not only_reads(*asked)] == []
-    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "sandbox"))
+    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "completion", "sandbox"))
     assert bool(seen) is not silent
 
 
@@ -194,16 +211,50 @@ def test_a_command_that_writes_is_refused_before_it_sends_anything_of_it(
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_command_without_an_example_sends_nothing_that_writes(
+    name: str,
+    world: World,
+    seen: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(world.words(name), "option", monkeypatch) in (0, 1, 2, 4)
+    assert [asked for asked in seen if not only_reads(*asked)] == []
+    assert "Traceback" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", [name for name in WRITING if name not in ELSEWHERE])
 def test_the_same_example_writes_where_it_may(name: str, world: World, seen: list[tuple[str, str]]) -> None:
     main(world.words(name))
     assert [method for method, path in seen if not only_reads(method, path)] != []
 
 
+def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("kymatui.cli.sandbox.serve_sandbox", lambda **_: 0)
+    with start_sandbox(clusters=("kcp",)) as running:
+        folder = SimpleNamespace(kubeconfig=running.kubeconfig)
+        monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(folder))
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+        client = FaultClient.for_kubeconfig(running.kubeconfig)
+        client.requests(forget=True)
+        names = {"CHART": chart(tmp_path), "SERVER": "http://127.0.0.1:9", "FOLDER": tmp_path}
+        for name in (*WRITING, *OTHERS, "audit", "plan"):  # of the others the recording above tells
+            given = [str(names.get(word, word)) for word in ALL[name]]
+            for other in ("moduleaa", "moduleab", "moduleac"):
+                given = [word.replace(other, "istio") for word in given]
+            main(["--read-only", *given])
+        told = client.requests()
+    ours = [one for one in told["requests"] if "kymatui" in one["agent"]]
+    assert len(ours) > 100
+    assert [one for one in ours if not only_reads(one["method"], one["path"])] == []
+
+
 def test_the_screen_is_opened_on_a_gate_that_is_shut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
 
-    def show(args: object, settings: object, connect: object, options: object) -> int:
+    def show(args: object, settings: object, connect: object, options: object, **_: object) -> int:
         assert callable(connect)
         opened.append(connect())
         return 0

@@ -58,11 +58,12 @@ class RestoreCommand:
         from kymatui.wiring.backups import Restored, present, read_backup, restore
 
         with opened(args) as place:
+            if not args.dry_run:
+                place.may_write()
             objects = read_backup(Path(args.file))
             say(f"{len(objects)} objects are in {args.file}", sys.stderr)
             if args.dry_run:
                 return _restored(args, objects, Restored(there=present(objects, place.cluster)), "planned")
-            place.may_write()
             confirm(f"Create those of them that are missing in {place.cluster.name}?", yes=args.yes)
             with cancellable() as cancel:
                 timeout = args.timeout if args.wait else 0.0

@@ -100,7 +100,8 @@ class ApplyCommand:
         from kymatui.engine.documents import from_json
 
         with opened(args) as place:
-            place.may_write()
+            if not args.dry_run:
+                place.may_write()
             try:
                 plan = from_json(Path(args.plan).read_bytes())
             except OSError as error:

@@ -1,0 +1,173 @@
+"""What all writing commands have in common: their words, their answers, their exit statuses; and who comes in between.
+
+The intruder is a sample of `tests.benchmarks.intruder_walk`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from kymatui.cli.commands import by_name
+from kymatui.cli.main import main
+from kymatui.cli.printing import say
+from kymatui.sandbox.process import start_sandbox
+from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, run, told
+
+pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
+SAMPLE = {"enable-edit": 1, "disable-edit": 1, "policy-moved": 1, "upgrade-edit": 3, "install-upgrade": 1}
+"""Before which of the requests that write the intruder comes: behind the look, and before what follows from it."""
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with start_sandbox(clusters=("kcp",), settled=True) as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    found = Stage(kubeconfig, tmp_path)
+    found.number = abs(hash(request.node.name)) % 10**9
+    return found
+
+
+def flow_of(name: str) -> Flow:
+    return next(flow for flow in FLOWS if flow.name == name)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_what_somebody_else_did_in_between_is_still_there(name: str, stage: Stage) -> None:
+    flow = flow_of(name)
+    flow.prepare(stage)
+    ended = run(flow.words(stage), Meeting(SAMPLE[name], lambda: flow.intrude(stage), of_writes=True))
+    assert ended.came
+    assert told(ended) == ""
+    assert flow.judge(stage, ended) == ""
+
+
+# words that all of them take
+
+WRITING = (
+    "enable",
+    "disable",
+    "channel",
+    "manage",
+    "unmanage",
+    "policy",
+    "install",
+    "upgrade",
+    "apply",
+    "delete",
+    "restore",
+)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_every_writing_command_takes_the_same_words(name: str) -> None:
+    command = by_name(name)
+    assert command is not None
+    parser = argparse.ArgumentParser()
+    command.load().configure(parser)
+    known = parser._option_string_actions
+    assert {"--dry-run", "--yes", "--wait", "--no-wait", "--timeout", "--output"} <= set(known)
+    assert tuple(known["-o"].choices or ()) == ("table", "json", "yaml", "md")
+
+
+def words_of(name: str, stage: Stage) -> list[str]:
+    """An example of each, on a stage that has what it needs."""
+    return {
+        "enable": ["enable", NEW],
+        "disable": ["disable", MODULE],
+        "channel": ["channel", MODULE, "fast"],
+        "manage": ["manage", "cloud-manager"],
+        "unmanage": ["unmanage", MODULE],
+        "policy": ["policy", MODULE, "Ignore"],
+        "install": stage.installing("1")[:-3],
+        "upgrade": stage.installing("2", "upgrade")[:-3],
+        "apply": ["apply", str(stage.folder / f"{stage.name}.json")],
+        "delete": ["delete", stage.name, "-n", stage.name, "--no-backup"],
+        "restore": ["restore", str(stage.source("2"))],
+    }[name]
+
+
+@pytest.fixture
+def furnished(stage: Stage) -> Stage:
+    """Something is installed, and an upgrade of it is planned."""
+    stage.set_entry(NEW, None)
+    stage.set_entry(MODULE, {"name": MODULE})
+    flow_of("apply-edit").prepare(stage)
+    return stage
+
+
+def test_a_dry_run_says_what_would_be_done_in_every_form_and_does_nothing(furnished: Stage) -> None:
+    for name in WRITING:
+        words = words_of(name, furnished)
+        for form in ("json",) if name in EDITING[1:] else ("json", "md"):
+            ended = run(["--read-only", *words, "--dry-run", "-o", form])
+            assert ended.status == 0, (name, form, ended)
+            assert ended.out.strip(), (name, form)
+            if form == "json":
+                found = json.loads(ended.out)
+                assert found["outcome"] in ("planned", "unchanged"), (name, found)
+        if name in ("disable", "upgrade", "delete", "restore"):
+            unasked = run(words)
+            assert (unasked.status, unasked.out) == (2, ""), (name, unasked)
+    assert furnished.data("only-1") is not None
+    assert furnished.data("only-2") is None
+
+
+def test_progress_goes_to_standard_error_and_the_answer_alone_to_standard_output(stage: Stage) -> None:
+    for words in (stage.installing("1"), stage.installing("2", "upgrade"), [*words_of("delete", stage), "--yes"]):
+        ended = run([*words, "-o", "json"])
+        assert ended.status == 0, ended
+        assert json.loads(ended.out)["outcome"] == "done"
+        assert ended.err.count("\n") > 2
+
+
+# Ctrl-C
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "said"),
+    [
+        ("policy-moved", 0, "interrupted; nothing was changed"),
+        ("install-edit", 0, "interrupted; nothing was changed"),
+        ("upgrade-edit", 2, "run it again"),
+        ("delete-object", 3, "again"),
+        ("restore-object", 2, "restore again to go on"),
+    ],
+)
+def test_who_interrupts_is_told_what_stays(name: str, number: int, said: str, stage: Stage) -> None:
+    ended = interrupted(flow_of(name), stage, number)
+    assert ended.status == 130, ended
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_who_stops_waiting_is_told_that_the_edit_is_made(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.set_entry(NEW, None)
+    told_once: list[str] = []
+
+    def interrupting(text: str, stream: TextIO | None = None) -> None:
+        say(text, stream)
+        if text.startswith("  ") and not told_once:
+            told_once.append(text)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("kymatui.cli.toggling.say", interrupting)
+    assert main(["enable", NEW, "--yes"]) == 130
+    assert "the Kyma is edited" in capsys.readouterr().err
+    assert stage.entry(NEW) is not None
