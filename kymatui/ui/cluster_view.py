@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.errors import KymatuiError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kymatui.domain.locating import Locations
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
-    from kymatui.domain.snapshots import Snapshot
+    from kymatui.domain.snapshots import Object, Snapshot
 
 
 class ClusterView:
@@ -43,6 +43,11 @@ class ClusterView:
     def session(self) -> Session | None:
         """The connection, once it is open."""
         return self.link.session
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """The Kymas as they are where they are edited."""
+        return self.snapshot.kymas if self.snapshot is not None else ()
 
     def start(self) -> None:
         """Connects, in a thread."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.snapshots import Feed, FeedState, Object
 from kymatui.errors import KymatuiError
 from kymatui.ui.cluster_view import ClusterView
 from kymatui.ui.link import Followed, Link, Place, Session, defect
@@ -113,6 +113,12 @@ class RuntimeView(ClusterView):
     def session(self) -> Session | None:
         """The runtime's own session, once it is connected."""
         found: Session | None = getattr(super().session, "inner", None)
+        return found
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """The runtime's own: what its control plane has of it is a copy."""
+        found: Sequence[Object] = getattr(super().session, "runtime_kymas", ())
         return found
 
 

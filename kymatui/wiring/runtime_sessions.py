@@ -18,7 +18,7 @@ from kymatui.domain.objects import LABEL_KYMA_NAME
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
@@ -63,6 +63,8 @@ class RuntimeSession:
         self._bell = Bell(self._call)
         self._control = Feeds(home.client, self._control_changed, timing)
         self._control.expect(fixed.feed for fixed in KYMA_KINDS)
+        self.runtime_kymas: tuple[Object, ...] = ()
+        """The runtime's own Kymas at the last look: what is edited, while the picture shows the control plane's."""
         self._inner: CatalogSession | None = None
         self._error: KymatuiError | None = None
         self._since = time.time()
@@ -112,6 +114,7 @@ class RuntimeSession:
         self._bell.looked()
         inner, now = self._inner, time.time()
         runtime = inner.snapshot() if inner is not None else None
+        self.runtime_kymas = runtime.kymas if runtime is not None else ()
         pair = Pair(self._key[1], self._control_snapshot(now), runtime, str(self._error or ""))
         found = joined(pair)
         return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})

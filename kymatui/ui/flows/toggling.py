@@ -95,7 +95,7 @@ def _outdated(app: KymatuiApp, proposals: Sequence[Proposal]) -> str:
     for one in proposals:
         if one.edit is None or app.snapshot is None:
             continue
-        kyma = next((raw for raw in app.snapshot.kymas if read_ref(raw) == one.edit.kyma), None)
+        kyma = next((raw for raw in app.view.kymas if read_ref(raw) == one.edit.kyma), None)
         if kyma is None:
             return f"{one.edit.kyma} is gone"
         entries = [found.raw for found in Reader(kyma).child("spec").children("modules")]
