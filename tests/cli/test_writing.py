@@ -58,19 +58,8 @@ def test_what_somebody_else_did_in_between_is_still_there(name: str, stage: Stag
 
 # words that all of them take
 
-WRITING = (
-    "enable",
-    "disable",
-    "channel",
-    "manage",
-    "unmanage",
-    "policy",
-    "install",
-    "upgrade",
-    "apply",
-    "delete",
-    "restore",
-)
+EDITING = ("enable", "disable", "channel", "manage", "unmanage", "policy")
+WRITING = (*EDITING, "install", "upgrade", "apply", "delete", "restore")
 
 
 @pytest.mark.parametrize("name", WRITING)
