@@ -116,9 +116,20 @@ class Desk:
         """Runs a flow, unless another one asks something at present."""
         if self._busy:
             made.close()
+            self._app.notify("one thing at a time: the last one still asks the server, or you", timeout=3)
             return
         self._busy = True
-        self._app.run_worker(self._guarded(made), group="flows", exit_on_error=False)
+        self._app.run_worker(self._alone(made), group="flows", exit_on_error=False)
+
+    async def _alone(self, made: Coroutine[Any, Any, None]) -> None:
+        try:
+            await self._guarded(made)
+        finally:
+            self._busy = False
+
+    def beside(self, made: Coroutine[Any, Any, None]) -> None:
+        """Runs what asks nothing, whatever else is under way."""
+        self._app.run_worker(self._guarded(made), group="beside", exit_on_error=False)
 
     async def _guarded(self, made: Coroutine[Any, Any, None]) -> None:
         try:
@@ -127,8 +138,6 @@ class Desk:
             self._app.problem(plain(f"{error}. {error.hint}" if error.hint else str(error)))
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
             self._app.problem(plain(f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"))
-        finally:
-            self._busy = False
 
     async def aside(self, call: Callable[[], Found]) -> Found:
         """Calls in a thread what may take its time."""

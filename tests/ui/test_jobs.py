@@ -13,11 +13,13 @@ from kymatui.domain.jobs import Job, JobState, module_key
 from kymatui.domain.problems import Actor
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.navigation import Step
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.jobs import JobScreen, JobsScreen
 from kymatui.ui.widgets.frame import TopLine
 from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.unfinished import CutOff
 from tests.ui.driving import SIZE, cell, ready, shown, text, until
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -154,3 +156,18 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
         assert app.desk.start(deletion.work()) is None
         assert app.desk.jobs == ()
         assert app.problems == ["read-only: delete keda 1.6.0 is not begun"]
+
+
+async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = CutOff("keda", "kyma-system", deletion=True, began=0.0, steps=("delete ScaledObject shop/cart",))
+    monkeypatch.setattr("kymatui.ui.flows.resuming.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await until(pilot, lambda: bool(app.problems))
+        assert app.problems == [
+            "the deletion of keda, begun 1970-01-01 00:00 UTC, was cut off at: delete ScaledObject shop/cart; "
+            "`:resume keda` looks at what is left, and goes on"
+        ]
+        assert app.shown is not None
+        app.shown.run_line("resume")
+        await until(pilot, lambda: app.shown is not None and app.shown.step == Step("delete", "keda"))

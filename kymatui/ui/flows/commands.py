@@ -12,6 +12,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows.actions import menu, relabel_words
 from kymatui.ui.flows.installing import install, upgrade
+from kymatui.ui.flows.resuming import resume
 from kymatui.ui.flows.toggling import OWN, SAME, toggle
 from kymatui.ui.navigation import Step
 from kymatui.ui.screens.acting import ActingScreen
@@ -57,6 +58,12 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand(
         "delete", "the guided deletion of a module", partial(_delete, app), arguments=partial(_names, app)
+    )
+    yield ScreenCommand(
+        "resume",
+        "go on with what was cut off",
+        lambda words: app.desk.flow(resume(app, words)),
+        usage="resume [NAME]",
     )
     yield ScreenCommand(
         "act", "everything that can be done with modules", partial(_menu, app), arguments=partial(_names, app)
