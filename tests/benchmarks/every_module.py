@@ -29,6 +29,7 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import target_of
 from kymatui.wiring.options import SessionOptions
 from tests.engine import walking
+from tests.engine.samples import Repository, Samples
 from tests.engine.walking import Desk, Subject, Trouble
 
 NAMESPACE = "walk"
@@ -67,6 +68,14 @@ def chart_subject(title: str, archive: bytes) -> Subject:
         return charts.chart_bundle(loaded, name=name, namespace=NAMESPACE, target=target)
 
     return Subject(name, NAMESPACE, make, archives, "chart")
+
+
+NEVER_READY = {
+    "istio-ztunnel": "its pods wait for a token of istiod",
+    "kedacore-keda": "its pods wait for a Secret that its operator makes",
+    "kubernetes-ingress-nginx": "its pods wait for a Secret that a hook makes",
+}
+"""Charts whose pods need what only their own running code makes, which a sandbox without containers has not."""
 
 
 class Walk:
@@ -113,11 +122,17 @@ def main() -> None:
     kinds = wanted & {"raw", "charts", "samples"} or {"raw", "charts", "samples"}
     names = wanted - {"raw", "charts", "samples"}
     failed: list[str] = []
-    with start_sandbox(clusters=("new", "old"), empty=True) as sandbox, tempfile.TemporaryDirectory() as cache:
+    with (
+        start_sandbox(clusters=("new", "old", "jan23", "feb23"), empty=True) as sandbox,
+        tempfile.TemporaryDirectory() as cache,
+    ):
         if "raw" in kinds:
             failed += walked(sandbox, "new", raw_subjects(shared), names, Path(cache), shared)
         if "charts" in kinds:
             failed += walked(sandbox, "old", chart_subjects(shared), names, Path(cache), shared)
+        if "samples" in kinds:
+            for context, generation in (("jan23", "jan23"), ("feb23", "feb23")):
+                failed += sampled(sandbox, context, generation, Path(cache), shared)
     print("failed:", ", ".join(failed) or "none")
     sys.exit(1 if failed else 0)
 
@@ -126,30 +141,62 @@ def walked(
     sandbox: RunningSandbox, context: str, subjects: Iterator[Subject], names: set[str], cache: Path, shared: Path
 ) -> list[str]:
     cluster = open_cluster(SessionOptions(kubeconfig=str(sandbox.kubeconfig), context=context))
-    prepare(cluster, shared, old=context == "old")
+    prepare(cluster, shared, "feb23" if context == "old" else "")
     with Desk(cluster, sandbox.registry, cache) as desk:
         walk = Walk(cluster, desk)
         for subject in subjects:
-            if not names or any(name in subject.name for name in names):
+            if subject.name in NEVER_READY and not names:
+                print(f"left out {subject.name}: {NEVER_READY[subject.name]}")
+            elif not names or any(name in subject.name for name in names):
                 walk.walk(subject)
     for (kind, way), count in sorted(walk.counts.items()):
         print(f"{kind:8} by {way:8}: {count['ok']} good, {count['refused']} refused, {count['FAIL']} failed")
     return walk.failed
 
 
-def prepare(cluster: KubeCluster, shared: Path, *, old: bool) -> None:
-    """Kyma's definitions, those of the first module-manager where `old`, and the namespaces that are there before."""
+def sampled(sandbox: RunningSandbox, context: str, generation: str, cache: Path, shared: Path) -> list[str]:
+    """The samples of the module-manager, with the definitions of one of its generations; each upgraded once."""
+    cluster = open_cluster(SessionOptions(kubeconfig=str(sandbox.kubeconfig), context=context))
+    prepare(cluster, shared, generation)
+    failed: list[str] = []
+    with Desk(cluster, sandbox.registry, cache) as desk, Repository() as repository:
+        samples = Samples(shared, desk, repository)
+        ways: dict[str, list[walking.Json]] = {
+            "everything": [samples.everything(0), samples.everything(1)],
+            "kustomization": [samples.layered_kustomization()] * 2,
+            "published": [samples.module_manager()] * 2,
+        }
+        for name, bodies in ways.items():
+            if name == "published":  # its definition is not its own: it has to be there before
+                folder = shared / "kyma" / "crds" / "module-manager-v1alpha1"
+                for body in walking.definitions_in(folder / f"{generation}-sample_crd.yaml"):
+                    cluster.apply(body, manager="walk")
+            before, began, result, words = walking.holdings(cluster), time.monotonic(), "ok", ""
+            try:
+                for body in bodies:
+                    ref = desk.put(body)
+                    desk.settle(ref)
+                desk.gone(ref)
+                words = "; ".join(sorted(walking.same_again(cluster, before)))
+            except (KymatuiError, Trouble) as error:
+                result, words = "FAIL", f"{type(error).__name__}: {error}"
+                failed.append(f"{generation} {name}")
+                walking.sweep(cluster, before)
+            print(
+                f"{result:8} Manifest {generation} {name:42} {time.monotonic() - began:6.1f} s  {words!r}", flush=True
+            )
+    return failed
+
+
+def prepare(cluster: KubeCluster, shared: Path, generation: str) -> None:
+    """Kyma's definitions, or those of a generation of the first module-manager, and the namespaces to work in."""
     folder = shared / "kyma" / "crds" / "module-manager-v1alpha1"
-    bodies = (
-        [*walking.definitions_in(folder / "feb23-operator.kyma-project.io_manifests.yaml")]
-        if old
-        else kyma_definitions()
-    )
-    for body in bodies:
+    path = folder / f"{generation}-operator.kyma-project.io_manifests.yaml"
+    for body in [*walking.definitions_in(path)] if generation else kyma_definitions():
         cluster.apply(body, manager="walk")
     for name in ("kyma-system", NAMESPACE):
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="walk")
-    kind = GroupVersionKind(walking.OWN, "v1alpha1" if old else "v1beta2", "Manifest")
+    kind = GroupVersionKind(walking.OWN, "v1alpha1" if generation else "v1beta2", "Manifest")
     walking.wait_for(walking.served(cluster, kind), lambda: "Manifests are not served")
 
 

@@ -17,7 +17,7 @@ _NUMBERS = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def engine_sandbox() -> Iterator[RunningSandbox]:
-    with start_sandbox(clusters=("engine", "old"), empty=True, viewer_token="viewer") as running:
+    with start_sandbox(clusters=("engine", "old", "new"), empty=True, viewer_token="viewer") as running:
         yield running
 
 

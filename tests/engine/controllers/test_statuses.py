@@ -106,6 +106,12 @@ def test_conditions_of_others_stay() -> None:
     assert found["conditions"][2] == other
 
 
+def test_the_condition_of_an_install_goes_with_it() -> None:
+    left = {"type": "web/Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": "x"}
+    found = written(manifest(status={"conditions": [left]}), READY)
+    assert [item["type"] for item in found["conditions"]] == ["Resources", "Installation"]
+
+
 @pytest.mark.parametrize(
     ("version", "state", "word"),
     [

@@ -20,7 +20,14 @@ from kymatui.engine.controllers.manifest.credentials import authenticated
 from kymatui.engine.controllers.manifest.places import COMPONENT, PART_OF, Site
 from kymatui.engine.controllers.manifest.records import Installed, unique_name
 from kymatui.engine.controllers.manifest.statechecking import has_rules, judge, resource_ref, words_of
-from kymatui.engine.controllers.manifest.statuses import INSTALLATION, MODULE_CR, RESOURCES, Finding, Said
+from kymatui.engine.controllers.manifest.statuses import (
+    INSTALLATION,
+    MODULE_CR,
+    OF_INSTALL,
+    RESOURCES,
+    Finding,
+    Said,
+)
 from kymatui.engine.holders import ANNOTATION_MANIFEST
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.planning import installed, plan
@@ -202,7 +209,7 @@ class Installation:
         if len(results) > 1:
             for result in results:
                 good = result.state is State.READY
-                yield Said(f"{result.install}/Ready", good, result.words, "Ready" if good else "NotReady")
+                yield Said(f"{result.install}{OF_INSTALL}", good, result.words, "Ready" if good else "NotReady")
 
 
 def _synced(results: Sequence[Result]) -> tuple[ObjectRef, ...]:

@@ -20,6 +20,8 @@ Json = dict[str, Any]
 _LONGEST = 32_000
 _OLD_STATES: Final = {State.WARNING: State.ERROR, State.UNMANAGED: State.READY}
 RESOURCES, INSTALLATION, MODULE_CR = "Resources", "Installation", "ModuleCR"
+OF_INSTALL: Final = "/Ready"
+"""The end of the type of a condition that is about one of several installs, after its name."""
 _REASONS: Final = {RESOURCES: "ResourcesAvailable", INSTALLATION: "Ready", MODULE_CR: "ModuleCRCreated"}
 
 
@@ -87,13 +89,16 @@ def _operation(before: Mapping[str, Any], finding: Finding, stamp: str) -> Json:
 def _conditions(
     manifest: Manifest, before: Mapping[str, Any], said: Sequence[Said], stamp: str
 ) -> Iterable[Mapping[str, Any]]:
-    """The new ones in their order; those of other types stay as they are, since others may have written them."""
+    """The new ones in their order; those of other types stay as they are, since others may have written them.
+
+    Those of an install that the Manifest does not have any more go.
+    """
     listed = before.get("conditions")
     old = [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, list) else []
     known = {str(item.get("type")): item for item in old}
     for item in said:
         yield _condition(manifest, known.pop(item.type, {}), item, stamp)
-    yield from known.values()
+    yield from (item for name, item in known.items() if not name.endswith(OF_INSTALL))
 
 
 def _condition(manifest: Manifest, old: Mapping[str, Any], said: Said, stamp: str) -> Json:
