@@ -9,7 +9,7 @@ import copy
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -393,11 +393,20 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
         for session in (right, wrong):
             session.start(lambda: None)
         Looked(right).comes_to_be(FeedState.LIVE)
+        # what is edited is the runtime's own Kyma, what is shown is the control plane's
+        eventually(lambda: _names(right.snapshot().kymas) == ["r38"], "the control plane's Kyma is shown", timeout=30)
+        eventually(
+            lambda: right.snapshot() and _names(right.runtime_kymas) == ["default"], "the own is known", timeout=30
+        )
         Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, and not of {CONTROL}/r39")
     finally:
         for session in (right, wrong):
             session.close()
         remote.close()
+
+
+def _names(objects: Iterable[Any]) -> list[str]:
+    return [raw["metadata"]["name"] for raw in objects]
 
 
 def test_both_sides_are_one_catalog(fleet: Fleet, look: Callable[..., Looked]) -> None:
