@@ -248,7 +248,9 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
     assert status == 2
     assert len({*unreached.values()}) == len(unreached) == 6, "each with words of its own"
     assert "skr" not in unreached
-    assert {one["rule"] for one in found if one.get("runtime") == "skr"} >= {"runtime.differs", "state.error"}
+    assert "state.error" in {one["rule"] for one in found if one.get("runtime") == "skr"}
+    borrowed = {one["runtime"] for one in found if one["rule"] == "runtime.differs" and "owned-by" in one["message"]}
+    assert len(borrowed) == 6, "their Secrets lead to another runtime's cluster"
     assert len({one["fingerprint"] for one in found}) == len(found)
 
 

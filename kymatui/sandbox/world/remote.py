@@ -136,12 +136,22 @@ def _prepare_runtime(control: Controllers, found: RuntimeCluster, name: str) -> 
 
 
 def _synchronize(observer: Observer, client: LocalClient) -> None:
-    """The catalog as a runtime sees it: neither mandatory nor internal modules, with the manager `catalog-sync`."""
+    """The catalog as a runtime sees it: neither mandatory nor internal modules, with the manager `catalog-sync`.
+
+    Of the versions only those that a channel has.
+    """
     sync = client.named("catalog-sync")
+    released = {
+        f"{obj['metadata']['name']}-{channel['version']}"
+        for obj in observer.all(RELEASES, CONTROL)
+        for channel in obj["spec"].get("channels") or ()
+    }
     for resource, kind in ((RELEASES, "ModuleReleaseMeta"), (TEMPLATES, "ModuleTemplate")):
         for obj in observer.all(resource, CONTROL):
             spec, labels = obj["spec"], obj["metadata"].get("labels") or {}
             if spec.get("mandatory") or labels.get(f"{PREFIX}/internal") == "true":
+                continue
+            if spec.get("version") and obj["metadata"]["name"] not in released:
                 continue
             metadata = {
                 "name": obj["metadata"]["name"],
