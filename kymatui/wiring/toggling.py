@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.engine.ports import Cluster
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
 
@@ -25,6 +26,13 @@ class Toggling:
 
     def __init__(self, session: CatalogSession | PairSession) -> None:
         self._session = session
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one whose Kyma is edited."""
+        from kymatui.adapters.kube.clusters import KubeCluster
+
+        return KubeCluster(self._session.client)
 
     def propose(self, toggle: Toggle) -> Proposal:
         """What it would do, from what the session knows; asks the server only for the right to write."""

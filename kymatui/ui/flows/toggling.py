@@ -141,7 +141,19 @@ def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], 
         ]
     finally:
         link.forget(changed)
-    return "; ".join(ends)
+    return "; ".join([*ends, *_handed_over(proposals, edits)])
+
+
+def _handed_over(proposals: Sequence[Proposal], edits: Toggling) -> Iterator[str]:
+    """What kymatui had installed of them is lifecycle-manager's now."""
+    from kymatui.wiring.handing import hand_over, to_be_handed_over
+
+    for one in proposals:
+        if one.toggle.verb in (Verb.ENABLE, Verb.MANAGE):
+            known = to_be_handed_over(edits.cluster, one.toggle.module)
+            if known is not None:
+                ended = hand_over(edits.cluster, known)
+                yield f"{len(ended.taken)} objects were kymatui's, and are lifecycle-manager's now"
 
 
 def _follow(
