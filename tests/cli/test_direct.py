@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from kymatui.wiring.options import SessionOptions
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
+TEMPLATE = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
 SPACE = "backup-operator"
 
 pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
@@ -162,6 +164,31 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     assert status == 2
     assert "registry-proxy 0.15.0 is installed, and 0.14.0 is lower" in err
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
+
+
+def test_47_an_upgrade_whose_manifest_is_not_there_leaves_the_old_version_and_its_template(
+    run: Any, cluster: KubeCluster
+) -> None:
+    assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
+    old, new = (_template(cluster, f"registry-proxy-{version}") for version in ("0.14.0", "0.15.0"))
+    resources = new["spec"]["resources"]
+    links = [{**link, "link": re.sub("sha256:.*", f"sha256:{'0' * 64}", link["link"])} for link in resources]
+    ref = ObjectRef(TEMPLATE, new["metadata"]["namespace"], new["metadata"]["name"])
+    cluster.patch(ref, {"spec": {"resources": links}}, PatchKind.MERGE)
+    try:
+        status, _, err = run("upgrade", "registry-proxy", "--yes")
+        assert status != 0
+        assert "HTTP 404" in err
+        assert "0" * 64 in err
+        assert module(run, "registry-proxy")["installed"] == "0.14.0"
+        assert _template(cluster, old["metadata"]["name"])["spec"] == old["spec"]
+    finally:
+        cluster.patch(ref, {"spec": {"resources": resources}}, PatchKind.MERGE)
+        assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
+
+
+def _template(cluster: KubeCluster, name: str) -> dict[str, Any]:
+    return next(one for one in cluster.list(TEMPLATE) if one["metadata"]["name"] == name)
 
 
 def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_else_from_it(
