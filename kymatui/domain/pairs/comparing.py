@@ -66,7 +66,7 @@ def _lines(pair: Pair, now: float) -> Iterator[Line]:
     yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
     plan = plan_of(pair)
     assert plan is not None
-    yield from catalog_lines(plan, control, kymas)
+    yield from catalog_lines(plan, control)
     yield from module_lines(pair, seen)
 
 

@@ -10,7 +10,6 @@ from kymatui.domain.conditions import find_condition
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.objects import LABEL_MANAGED_BY, read_meta
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, text_of
-from kymatui.domain.pairs.kymas import Kymas
 from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
@@ -21,19 +20,19 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _THERE = "there"
 
 
-def catalog_lines(plan: SyncPlan, control: Kyma, kymas: Kymas | None) -> Iterator[Line]:
+def catalog_lines(plan: SyncPlan, control: Kyma) -> Iterator[Line]:
     """A line for each object, and one for each field in which a copy differs from what it should be."""
     for area, entries in ((Area.RELEASE, plan.metas), (Area.TEMPLATE, plan.templates)):
         for entry in entries:
-            yield from _entry_lines(area, entry, control, kymas)
+            yield from _entry_lines(area, entry, control)
 
 
-def _entry_lines(area: Area, entry: Entry, control: Kyma, kymas: Kymas | None) -> Iterator[Line]:
+def _entry_lines(area: Area, entry: Entry, control: Kyma) -> Iterator[Line]:
     name, ours = entry.ref.name, _THERE if entry.original is not None else NOTHING
     theirs = _THERE if entry.copy is not None else NOTHING
     match entry.standing:
         case Standing.SYNCED:
-            yield from _copy_lines(area, entry, kymas)
+            yield from _copy_lines(area, entry)
         case Standing.MISSING:
             yield Line(area, name, "presence", ours, theirs, Verdict.WRONG, _missing(entry, control), Actor.KLM)
         case Standing.LEFT_OVER:
@@ -56,17 +55,17 @@ def _missing(entry: Entry, control: Kyma) -> str:
     return f"it should be in the runtime ({entry.why}), and the next reconciliation brings it{told}"
 
 
-def _copy_lines(area: Area, entry: Entry, kymas: Kymas | None) -> Iterator[Line]:
+def _copy_lines(area: Area, entry: Entry) -> Iterator[Line]:
     assert entry.original is not None
     assert entry.copy is not None
     name = entry.ref.name
-    found = list(_differences(area, entry, entry.original, entry.copy, kymas))
+    found = list(_differences(area, entry, entry.original, entry.copy))
     if not any(line.field != "channels" for line in found):
         yield Line(area, name, "presence", _THERE, _THERE, Verdict.SAME)
     yield from found
 
 
-def _differences(area: Area, entry: Entry, original: Object, copy: Object, kymas: Kymas | None) -> Iterator[Line]:
+def _differences(area: Area, entry: Entry, original: Object, copy: Object) -> Iterator[Line]:
     wanted = _spec(original)
     if entry.channels:
         kept = [one.channel for one in entry.channels if one.is_wanted]

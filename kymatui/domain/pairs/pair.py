@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.objects import read_ref
@@ -138,8 +137,3 @@ def is_synced_copy(raw: object) -> bool:
     """Whether the catalog sync wrote this object, so that it also deletes it."""
     fields = Reader(raw).child("metadata").children("managedFields")
     return any(field.text("manager") == FIELD_MANAGER for field in fields)
-
-
-def spec_of(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The spec of an object, empty where it has none."""
-    return Reader(raw).child("spec").raw
