@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from kymatui.adapters.kube.gate import only_reads
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Snapshot
 from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.process import start_sandbox
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.menu import MenuScreen
@@ -315,3 +318,33 @@ async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPa
         await person.types("label beta on")
         await person.sees(PlanScreen)
         assert "nothing to do" in text(person.app, "#plan-words")
+
+
+async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(options: SessionOptions) -> None:
+    log = FaultClient.for_kubeconfig(Path(options.kubeconfig))
+    log.requests(forget=True)
+    audit = replace(options, read_only=True)
+    async with app_of(audit, audit=True).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        for line in ("disable istio", "channel istio regular", "label beta on"):
+            await person.at("istio")
+            await person.types(line)
+            await person.sees(PlanScreen)
+            await person.press("enter", "y")
+            assert isinstance(person.app.screen, PlanScreen), line
+            assert "off: " in text(person.app, "#plan-off")
+            await person.press("escape")
+            await person.sees(CatalogScreen)
+        await person.press("a")
+        await person.sees(MenuScreen)
+        await person.press("escape")
+        await person.until(lambda: "[AUDIT reads " in text(person.app, "TopLine"))
+        assert " writes 0] " in text(person.app, "TopLine")
+        session = person.app.view.session
+        assert session is not None
+        reads, writes = session.traffic
+        assert (reads > 15, writes) == (True, 0)
+        assert person.app.desk.jobs == ()
+    told = [one for one in log.requests()["requests"] if "kymatui" in one["agent"]]
+    assert len(told) > 15
+    assert [one for one in told if not only_reads(one["method"], one["path"])] == []
