@@ -17,13 +17,13 @@ _CLEAR: Final = "\x1b[2J\x1b[H"
 
 
 @contextmanager
-def curtain(*, ascii_only: bool) -> Iterator[None]:
+def curtain(*, ascii_only: bool, place: str = "modules") -> Iterator[None]:
     """Shows the words until the screen paints over them; an error on the way finds the terminal as it was."""
     if os.environ.get("TERM", "dumb") == "dumb":
         yield
         return
     sign = ">" if ascii_only or "utf" not in (sys.stderr.encoding or "").lower() else "›"
-    _write(f"{_ALTERNATE}{_NO_CURSOR}{_CLEAR} kymatui {sign} modules   starting")
+    _write(f"{_ALTERNATE}{_NO_CURSOR}{_CLEAR} kymatui {sign} {place}   starting")
     try:
         yield
     except BaseException:

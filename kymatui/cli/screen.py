@@ -80,7 +80,7 @@ def show(
         theme=getattr(args, "theme", None) or settings.theme,
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
-    with curtain(ascii_only=settings.ascii):
+    with curtain(ascii_only=settings.ascii, place="fleet" if fleet else "modules"):
         app = _app(fleet=fleet)(
             opening,
             context=options.context,

@@ -42,6 +42,15 @@ def test_the_table_shows_the_world_at_rest(tmp_path: Path) -> None:
     }
 
 
+def test_a_fleet_of_any_size_is_a_table_too(tmp_path: Path) -> None:
+    found = run("demo", "--remote", "--fleet", "15", "--ascii", "--check", home=tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+    rows = [line.split() for line in found.stdout.splitlines() if line]
+    assert rows[0][:2] == ["RUNTIME", "SHOOT"]
+    assert rows[-1] == ["15", "runtimes"]
+    assert "skr" in [row[0] for row in rows]
+
+
 @pytest.mark.parametrize("seen", ["kymatui", "istio"], ids=["before it has started", "when it is there"])
 def test_who_leaves_the_demo_leaves_nothing_behind(tmp_path: Path, seen: str) -> None:
     folder = tmp_path / "temporary"
