@@ -50,6 +50,28 @@ def test_enabling_installs_and_becomes_ready(shared_sample: Sample) -> None:
     assert {"CustomResourceDefinition", "Deployment", "ClusterRole", "ServiceAccount"} <= kinds
 
 
+def test_20_a_changed_template_of_the_same_version_reaches_managed_modules_only(sample: Sample) -> None:
+    version = sample.module("istio")["version"]
+    tell_template(sample, f"istio-{version}", "new")
+    found = manifest(sample, "istio")
+    assert found is not None
+    assert found["spec"]["resource"]["spec"]["told"] == "new"
+    sample.edit("istio", managed=False)
+    sample.living.advance(8)
+    tell_template(sample, f"istio-{version}", "newer")
+    assert manifest(sample, "istio") is None
+    assert sample.module("istio")["state"] == "Unmanaged"
+
+
+def tell_template(sample: Sample, name: str, word: str) -> None:
+    client, templates = sample.living.client, "moduletemplates.operator.kyma-project.io"
+    data = next(one for one in client.list(templates, namespace=SYSTEM) if one["metadata"]["name"] == name)["spec"][
+        "data"
+    ]
+    client.patch(templates, name, {"spec": {"data": {**data, "spec": {"told": word}}}}, namespace=SYSTEM)
+    sample.living.advance(4)
+
+
 def test_what_is_installed_is_marked_and_applied_by_its_manager(shared_sample: Sample) -> None:
     found = shared_sample.living.get("deployments.apps", "istio-controller-manager", SYSTEM)
     labels, annotations = found["metadata"]["labels"], found["metadata"]["annotations"]
