@@ -62,7 +62,8 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
             f"version by {item.source.value}",
             f"{item.version or item.text}{f' of {item.where}' if item.where else ''}",
         )
-    if row.resolution.refusal is not None:
+    if row.resolution.refusal is not None and (row.managed or row.origin.value == "kyma"):
+        # nobody looks for a community module in the Kyma's way
         yield "refused", refusal_words(row.resolution.refusal)
     for note in row.resolution.notes:
         yield "note", note_words(note)

@@ -22,12 +22,13 @@ from kymatui.cli.direct.options import (
     opened,
     refuse_managed,
 )
-from kymatui.cli.direct.showing import counts, plan_json, plan_text
+from kymatui.cli.direct.showing import counts, from_to, plan_json, plan_text
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.applying import Outcome
+    from kymatui.engine.checking import Drift, DriftedField
     from kymatui.engine.plans import Plan
 
 
@@ -137,24 +138,32 @@ class CheckCommand:
         with opened(args) as place:
             _pin_version(place, args)
             report = check(intent_of(place, args.name), place.cluster, SystemClock())
-        rows = [
-            [drift.finding.value, str(drift.ref), field.path if field else drift.reason, field.manager if field else ""]
-            for drift in report.drifts
-            for field in (drift.fields or (None,))
-        ]
+        rows = [_drifted(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
-            keys = ("finding", "object", "path", "manager")
+            keys = ("finding", "object", "path", "change", "manager")
             found = [dict(zip(keys, row, strict=True)) for row in rows]
             state = {"installed": report.installed, "consistent": report.consistent, "ready": report.ready}
             say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
-            parts = [draw(("FINDING", "OBJECT", "PATH", "WRITTEN BY"), rows)] if rows else []
+            parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
-            words = "is as it should be" if report.consistent else "is not as it should be"
+            words = "is as it should be" if report.consistent else f"is not as it should be; {_MEND}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
         return 0 if report.ready else RefusedError.exit_code
+
+
+_MEND = "the same install command puts it right, with --force where somebody else wrote"
+
+
+def _drifted(drift: Drift, field: DriftedField | None) -> list[str]:
+    """One line of a check; of Secrets it says where, and not what."""
+    if field is None:
+        return [drift.finding.value, str(drift.ref), drift.reason, "", ""]
+    secret = drift.ref.kind.kind == "Secret" and not drift.ref.kind.group
+    change = "" if secret else from_to(field.wanted, field.found)
+    return [drift.finding.value, str(drift.ref), field.path, change, field.manager]
 
 
 def _pin_version(place: Place, args: argparse.Namespace) -> None:
@@ -205,7 +214,7 @@ def carry_out(place: Place, plan: Plan) -> int:
     if plan.blockers:
         _show(plan, form, "refused")
         said = "; ".join(f"{step.ref}: {step.reason}" for step in plan.blockers[:5])
-        raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint="nothing was changed")
+        raise RefusedError(f"{plan.bundle.name} cannot be installed: {said}", hint=_way_out(plan))
     if args.dry_run:
         return _show(plan, form, "planned")
     if form == "table":
@@ -222,6 +231,14 @@ def carry_out(place: Place, plan: Plan) -> int:
                 _show(plan, form, "unfinished")
             raise
     return _done(plan, outcome, form)
+
+
+def _way_out(plan: Plan) -> str:
+    """What can be done where others own fields: nothing was changed so far."""
+    owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
+    if not owners:
+        return "nothing was changed"
+    return f"nothing was changed; --force takes the fields over from {', '.join(owners)}"
 
 
 def _done(plan: Plan, outcome: Outcome, form: str) -> int:

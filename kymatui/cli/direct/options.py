@@ -219,7 +219,8 @@ class Teller:
         self._lock = threading.Lock()
 
     def __call__(self, progress: Progress) -> None:
-        count = f"[{progress.done}/{progress.total}] " if progress.total else ""
+        counts = progress.total and progress.done and not progress.words.startswith("waiting")
+        count = f"[{progress.done}/{progress.total}] " if counts else ""
         about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
         line = f"  {count}{plain(progress.words)}{about}"
         with self._lock:

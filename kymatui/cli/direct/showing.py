@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kymatui.engine.plans import Plan, Step
 
 _MOST_FIELDS = 12
+_LONGEST = 60
+_BEFORE = 20  # characters of what two values have in common, before what they have not
 
 
 def plan_text(plan: Plan, form: str) -> str:
@@ -45,17 +47,26 @@ def _rows(step: Step) -> list[list[str]]:
     said += ["was there before"] if step.adopted else []
     said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
     if step.action.value != "create":
-        said += [f"{change.path}: {_value(change.before)} → {_value(change.after)}" for change in step.changes]
+        said += [f"{change.path}: {from_to(change.before, change.after)}" for change in step.changes]
     more = len(said) - _MOST_FIELDS
     said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
     first, rest = (said[0] if said else ""), said[1:]
     word = f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
-    return [[word, str(step.ref), first], *[["", "", line] for line in rest]]
+    return [[word, str(step.ref), first], *[[" ", " ", line] for line in rest]]
 
 
-def _value(value: object) -> str:
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def from_to(before: object, after: object) -> str:
+    """Two values, shortened so that what tells them apart stays."""
+    texts = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
+    same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
+    return " → ".join(_shortened(text, max(0, same - _BEFORE)) for text in texts)
+
+
+def _shortened(text: str, begin: int) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    cut = f"…{text[begin:]}" if begin else text
+    return cut if len(cut) <= _LONGEST else f"{cut[: _LONGEST - 1]}…"
 
 
 def grant_lines(grant: Grant) -> list[str]:
