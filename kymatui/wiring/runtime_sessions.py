@@ -68,6 +68,7 @@ class RuntimeSession:
         self._inner: CatalogSession | None = None
         self._error: KymatuiError | None = None
         self._since = time.time()
+        self._from = "the control plane"
         self._used: frozenset[tuple[str, str]] | None = None
         self._told: frozenset[tuple[str, str]] | None = None
         self._outdated = False
@@ -247,7 +248,8 @@ class RuntimeSession:
                 f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
                 hint="--skr-kubeconfig and --skr-context name the runtime's cluster by hand",
             )
-        found = connect_given(access.kubeconfig, f"Secret {access.secret.namespace}/{access.secret.name}")
+        self._from = f"Secret {access.secret.namespace}/{access.secret.name}"
+        found = connect_given(access.kubeconfig, self._from)
         require_unexpired(found, time.time())
         return found
 
@@ -262,15 +264,25 @@ class RuntimeSession:
         return False
 
     def _require_own(self, client: Client, cancel: threading.Event) -> None:
-        """A cluster that was named by hand must not be another's: its Kyma says whose it is."""
-        if self._by_hand is None:
+        """A cluster must not be another Kyma's, whoever named it: what is looked at and written would be another's.
+
+        A runtime that lets nobody read its Kyma cannot say whose it is.
+        """
+        try:
+            owner = owner_of(client, cancel)
+        except ForbiddenError:
             return
-        owner = owner_of(client, cancel)
-        if owner not in ("", "/".join(self._key)):
+        if owner in ("", "/".join(self._key)):
+            return
+        if self._by_hand is not None:
             raise ConfigurationError(
                 f"the second cluster is the runtime of {owner}, and not of {'/'.join(self._key)}",
                 hint="name another with --skr-kubeconfig and --skr-context",
             )
+        raise ConfigurationError(
+            f"{self._from} leads to the runtime of {owner}, and not of {'/'.join(self._key)}",
+            hint=f"whoever makes the access Secrets has to make it again; nothing was read of {owner} but its name",
+        )
 
     def _follow_control(self) -> None:
         namespace, name = self._key

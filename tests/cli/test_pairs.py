@@ -246,11 +246,11 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
     found = json.loads(out)["findings"]
     unreached = {one["runtime"]: one["message"] for one in found if one["rule"] == "runtime.unreached"}
     assert status == 2
-    assert len({*unreached.values()}) == len(unreached) == 6, "each with words of its own"
+    assert len(unreached) == 12, "those that are there on paper only"
+    assert len({*unreached.values()}) >= 9, "each kind of wrong has words of its own"
+    assert any("leads to the runtime of kcp-system/skr" in words for words in unreached.values())
     assert "skr" not in unreached
     assert "state.error" in {one["rule"] for one in found if one.get("runtime") == "skr"}
-    borrowed = {one["runtime"] for one in found if one["rule"] == "runtime.differs" and "owned-by" in one["message"]}
-    assert len(borrowed) == 6, "their Secrets lead to another runtime's cluster"
     assert len({one["fingerprint"] for one in found}) == len(found)
 
 
@@ -271,16 +271,15 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
         return kyma is not None and "connectivity-proxy" in [one["name"] for one in kyma["spec"]["modules"]]
 
     plan = json.loads(fleet(capsys, "--dry-run", "-o", "json")[1])
-    assert plan["counts"] == {"planned": 1, "refused": 6, "unreached": 6}
-    wrong = [one["words"] for one in plan["runtimes"] if one["outcome"] == "refused"]
-    assert all("belongs to kcp-system/skr" in words for words in wrong), "the Secret leads to another runtime"
-    three = {one["outcome"]: one["runtime"].rpartition("/")[2] for one in plan["runtimes"]}
-    names = [word for name in three.values() for word in ("--runtime", name)]
+    assert plan["counts"] == {"planned": 1, "unreached": 12}
+    assert any("leads to the runtime of kcp-system/skr" in one["words"] for one in plan["runtimes"])
+    two = {one["outcome"]: one["runtime"].rpartition("/")[2] for one in plan["runtimes"]}
+    names = [word for name in two.values() for word in ("--runtime", name)]
     assert (fleet(capsys, "--runtime", "skr")[0], asked()) == (2, False)
     assert (fleet(capsys, "--runtime", "skr", "--read-only", "--allow-fleet-writes")[0], asked()) == (4, False)
     status, out, err = fleet(capsys, "--allow-fleet-writes", "-o", "json", *names)
-    assert (status, asked()) == (3, True), "two runtimes could not be edited"
-    assert json.loads(out)["counts"] == {"refused": 1, "unreached": 1, "done": 1}
+    assert (status, asked()) == (3, True), "one runtime could not be reached"
+    assert json.loads(out)["counts"] == {"unreached": 1, "done": 1}
     assert "run the same again" in err
     again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
     assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})

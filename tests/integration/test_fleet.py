@@ -161,6 +161,17 @@ def look(remote: RemoteSession) -> Iterator[Callable[..., Looked]]:
         session.close()
 
 
+def own_runtime(fleet: Fleet, name: str) -> None:
+    """A runtime whose Kyma says whose it is."""
+    own = Embedded(fleet.sandbox.kubeconfig, name, fleet.folder)
+    own.define_kyma()
+    own.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kyma-system"}})
+    body = kyma()
+    body["metadata"]["annotations"] = {f"deprecated-{GROUP}/owned-by": f"{CONTROL}/{name}"}
+    own.put(body)
+    own.client.transport.close()
+
+
 def settled(picture: Callable[[], FleetPicture], holds: Callable[[FleetPicture], bool]) -> FleetPicture:
     found = picture()
     deadline = time.monotonic() + 30
@@ -243,10 +254,14 @@ def test_access_secrets_of_every_kind_of_wrong(fleet: Fleet, look: Callable[...,
         "no config": "data.config is missing",
         "no kubeconfig": "does not parse",
         "expired": "does not accept the credentials",
+        "plugin": "names exec",
+        "file": "names tokenFile",
+        "another's": f"leads to the runtime of {CONTROL}/r38, and not of {CONTROL}/r30",
         "unreachable": "nothing listens at https://127.0.0.1:9",
     }
+    own_runtime(fleet, "r38")
     fleet.shut_out("r30")
-    for secret in wrong_secrets("r30", how, fleet.kubeconfig_of("r30")):
+    for secret in wrong_secrets("r30", how, fleet.kubeconfig_of("r38")):
         fleet.control.put(secret)
     wrong = look("r30")
     wrong.comes_to_be(FeedState.FAILED, words[how])
@@ -377,12 +392,7 @@ def test_one_that_vanishes_is_stale_and_comes_back_by_itself(fleet: Fleet, look:
 
 
 def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
-    own = Embedded(fleet.sandbox.kubeconfig, "r38", fleet.folder)
-    own.define_kyma()
-    own.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kyma-system"}})
-    body = kyma()
-    body["metadata"]["annotations"] = {f"deprecated-{GROUP}/owned-by": f"{CONTROL}/r38"}
-    own.put(body)
+    own_runtime(fleet, "r38")
     by_hand = SessionOptions(str(fleet.sandbox.kubeconfig), "r38")
     remote = fleet.remote(by_hand=by_hand)
     right = remote.runtime((CONTROL, "r38"))

@@ -247,7 +247,17 @@ def _condition(kind: str, when: str, message: str, reason: str = "Ready", *, tru
 
 # -- the Secrets that open runtimes
 
-WRONG = ("missing", "doubled", "no config", "no kubeconfig", "expired", "unreachable")
+WRONG = (
+    "missing",
+    "doubled",
+    "no config",
+    "no kubeconfig",
+    "expired",
+    "plugin",
+    "file",
+    "another's",
+    "unreachable",
+)
 
 
 def access_secret(kyma: str, kubeconfig: str, *, name: str = "", key: str = "config") -> Obj:
@@ -266,7 +276,10 @@ def access_secret(kyma: str, kubeconfig: str, *, name: str = "", key: str = "con
 
 
 def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
-    """What lies in the control plane for a runtime whose access is wrong in one of the ways of `WRONG`."""
+    """What lies in the control plane for a runtime whose access is wrong in one of the ways of `WRONG`.
+
+    `kubeconfig` is that of another Kyma's runtime.
+    """
     lines = kubeconfig.splitlines()
     made: Mapping[str, list[Obj]] = {
         "missing": [],
@@ -274,12 +287,18 @@ def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
         "no config": [access_secret(kyma, kubeconfig, key="kubeconfig")],
         "no kubeconfig": [access_secret(kyma, "this is\n\tno kubeconfig")],
         "expired": [access_secret(kyma, _replaced(lines, "token", "expired"))],
+        "plugin": [access_secret(kyma, _replaced(lines, "token", "", "exec: {apiVersion: v1, command: login}"))],
+        "file": [access_secret(kyma, _replaced(lines, "token", "", "tokenFile: /var/run/token"))],
+        "another's": [access_secret(kyma, kubeconfig)],
         "unreachable": [access_secret(kyma, _replaced(lines, "server", "https://127.0.0.1:9"))],
     }
     return list(made[how])
 
 
-def _replaced(lines: Sequence[str], field: str, value: str) -> str:
-    """The text with each `field: …` set to another value."""
-    found = [f"{line.partition(f'{field}:')[0]}{field}: {value}" if f"{field}:" in line else line for line in lines]
+def _replaced(lines: Sequence[str], field: str, value: str, other: str = "") -> str:
+    """The text with each `field: …` set to another value, or with `other` in its place."""
+    found = [
+        line.partition(f"{field}:")[0] + (other or f"{field}: {value}") if f"{field}:" in line else line
+        for line in lines
+    ]
     return "\n".join(itertools.chain(found, [""]))

@@ -55,7 +55,7 @@ def populate_remote(
 ) -> populating.World:
     """Fills a control plane and its runtimes (by Kyma name); `others` more Kymas are there on paper only.
 
-    Of those, each way in which access can be wrong is there once; the rest point at the first runtime.
+    Of those, each way in which access can be wrong is there once; where the rest should be, nothing listens.
     """
     client = control.context.client
     packed = populating.pack_all(registry)
@@ -168,11 +168,6 @@ def _fill_fleet(control: Controllers, runtimes: Mapping[str, RuntimeCluster], ot
     fleet.fill(context.observer.store, others, now=context.now, registry=registry.address)
     kubeconfig = next((found.kubeconfig for found in runtimes.values()), "")
     for number, name in enumerate(fleet.runtimes(others)):
-        wrong = number < len(fleet.WRONG)
-        secrets = (
-            fleet.wrong_secrets(name, fleet.WRONG[number], kubeconfig)
-            if wrong
-            else [fleet.access_secret(name, kubeconfig)]
-        )
-        for secret in secrets:
+        wrong = fleet.WRONG[number] if number < len(fleet.WRONG) else "unreachable"
+        for secret in fleet.wrong_secrets(name, wrong, kubeconfig):
             populating.create(context.client, "secrets", secret, CONTROL)

@@ -94,6 +94,9 @@ def test_access_is_wrong_in_each_way() -> None:
         "no config": 1,
         "no kubeconfig": 1,
         "expired": 1,
+        "plugin": 1,
+        "file": 1,
+        "another's": 1,
         "unreachable": 1,
     }
     assert "config" not in found["no config"][0]
