@@ -108,15 +108,13 @@ class _Run:
         session: CatalogSession | PairSession,
         changed: threading.Event,
     ) -> None:
-        from kymatui.wiring.pair_toggling import PairToggling
-        from kymatui.wiring.pairs import PairSession
-        from kymatui.wiring.toggling import Toggling
+        from kymatui.wiring.pair_toggling import edits_of
 
         self._args = args
         self._toggle = toggle
         self._session = session
         self._changed = changed
-        self._toggling: Toggling = PairToggling(session) if isinstance(session, PairSession) else Toggling(session)
+        self._toggling: Toggling = edits_of(session)
 
     def go(self) -> int:
         proposal = self._toggling.propose(self._toggle)
@@ -158,13 +156,12 @@ class _Run:
 
     def _tell_of_handing_over(self) -> None:
         from kymatui.wiring.engine import cluster_of
-        from kymatui.wiring.handing import to_be_handed_over
+        from kymatui.wiring.handing import to_be_handed_over, told_before
 
         if self._toggle.verb in ("enable", "manage"):
             known = to_be_handed_over(cluster_of(self._session.client), self._toggle.module)
             if known is not None:
-                words = f"{len(known.items)} objects that kymatui installed change their owner, and none is deleted"
-                say(f"{self._toggle.module} {known.version}: {words}", sys.stderr)
+                say(f"{self._toggle.module} {known.version}: {told_before(known)}", sys.stderr)
 
     def _wait(self, proposal: Proposal, generation: int, cancel: threading.Event) -> int:
         def tell(stage: Any) -> None:
@@ -183,7 +180,7 @@ class _Run:
     def _hand_over(self) -> None:
         """What kymatui had installed belongs to lifecycle-manager once that has applied it."""
         from kymatui.wiring.engine import cluster_of
-        from kymatui.wiring.handing import hand_over, to_be_handed_over
+        from kymatui.wiring.handing import hand_over, to_be_handed_over, told_after
 
         if self._toggle.verb not in ("enable", "manage"):
             return
@@ -191,9 +188,7 @@ class _Run:
         known = to_be_handed_over(cluster, self._toggle.module)
         if known is None:
             return
-        ended = hand_over(cluster, known)
-        left = f"; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}" if ended.left else ""
-        say(f"  {len(ended.taken)} objects were kymatui's, and are lifecycle-manager's now{left}", sys.stderr)
+        say(f"  {told_after(known, hand_over(cluster, known))}", sys.stderr)
 
     def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
         form = self._args.output

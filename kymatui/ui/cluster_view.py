@@ -45,6 +45,11 @@ class ClusterView:
         return self.link.session
 
     @property
+    def writing(self) -> Session | None:
+        """What flows read before they write, and write to; None where nothing can be written."""
+        return self.session
+
+    @property
     def kymas(self) -> Sequence[Object]:
         """The Kymas as they are where they are edited."""
         return self.snapshot.kymas if self.snapshot is not None else ()

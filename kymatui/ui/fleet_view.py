@@ -116,6 +116,11 @@ class RuntimeView(ClusterView):
         return found
 
     @property
+    def writing(self) -> Session | None:
+        """Both sides, since what is written to the runtime is decided by its control plane."""
+        return self.link.session if self.session is not None else None
+
+    @property
     def kymas(self) -> Sequence[Object]:
         """The runtime's own: what its control plane has of it is a copy."""
         found: Sequence[Object] = getattr(super().session, "runtime_kymas", ())

@@ -26,12 +26,14 @@ from kymatui.domain.toggling import Toggle, Verb
 from kymatui.engine.departing import Charge, Departure, Turn, Way
 from kymatui.errors import ForbiddenError, PartlyDoneError, RefusedError
 from kymatui.wiring.holding import expected
-from kymatui.wiring.toggling import Toggling
+from kymatui.wiring.pair_toggling import edits_of
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
     from kymatui.engine.remaining import GroupKind, Instances
     from kymatui.engine.running import Limits, Progress
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 _OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
@@ -42,32 +44,41 @@ _TOLD = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a person agreed to; `backup` is where what is deleted is kept first, None keeps nothing."""
+    """What a person agreed to; `backup` is where what is deleted is kept first, None keeps nothing.
+
+    `seen` is what was looked at: where something else is to be taken away by now, that is not agreed to.
+    """
 
     cascade: bool = False
     accept_unknown: bool = False
     way: Way = Way.LET
     backup: Path | None = None
     timeout: float = 300.0
+    seen: Departure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Departed:
-    """What went, what stayed with the reason, and how it ended in a sentence."""
+    """What went, what stayed with the reason, how it ended in a sentence, and what somebody else had deleted."""
 
     gone: tuple[ObjectRef, ...]
     kept: tuple[tuple[ObjectRef, str], ...]
     words: str
+    lost: tuple[ObjectRef, ...] = ()
 
 
 class Departing:
-    """The deletions of one session, which was started. Methods block; they are called from one thread at a time."""
+    """The deletions of one session, which was started. Methods block; they are called from one thread at a time.
 
-    def __init__(self, session: CatalogSession, cluster: Cluster | None = None) -> None:
+    Manifests are where they are watched: on the control plane, where the session is with a runtime and its own.
+    """
+
+    def __init__(self, session: CatalogSession | PairSession | RuntimeSession, cluster: Cluster | None = None) -> None:
         from kymatui.wiring.engine import cluster_of
 
         self._session = session
         self._cluster = cluster if cluster is not None else cluster_of(session.client)
+        self.manifests_on: Cluster = getattr(session, "home", self._cluster)
         self._stop = threading.Event()
 
     # looking
@@ -188,7 +199,7 @@ class Departing:
         return going.go(turned)
 
     @property
-    def session(self) -> CatalogSession:
+    def session(self) -> CatalogSession | PairSession | RuntimeSession:
         return self._session
 
     @property
@@ -214,15 +225,17 @@ class _Going:
         self._tell, self._cancel, self._changed = tell, cancel, changed
         self._gone: list[ObjectRef] = []
         self._kept: list[tuple[ObjectRef, str]] = []
+        self._lost: list[ObjectRef] = []
 
     def go(self, turned: Callable[[Turn], None] | None) -> Departed:
         last, times, backed_up = None, 0, False
         while True:
             seen = self._departing.look(self._module, self._namespace, self._agreement.way)
             turn = seen.turn(accept_unknown=self._agreement.accept_unknown)
+            self._refuse_another(seen)
             if turn is Turn.GONE:
                 words = seen.refusal if last is None else "it is gone"
-                return Departed(tuple(self._gone), tuple(self._kept), words)
+                return Departed(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
             times = times + 1 if turn is last else 1
             if times > _SAME_TURN:
                 raise PartlyDoneError(f"{self._module} does not get further: {turn.value}", hint="run it again")
@@ -235,7 +248,15 @@ class _Going:
                 backed_up = True
             ended = self._take(turn, seen)
             if ended is not None:
-                return Departed(tuple(self._gone), tuple(self._kept), ended)
+                return Departed(tuple(self._gone), tuple(self._kept), ended, tuple(self._lost))
+
+    def _refuse_another(self, seen: Departure) -> None:
+        """Raises OutdatedError where somebody installed something else since it was agreed to."""
+        from kymatui.engine.deleting import refuse_another
+
+        agreed = self._agreement.seen
+        if agreed is not None and agreed.found is not None and seen.found is not None:
+            refuse_another(agreed.found.inventory, seen.found.inventory)
 
     def _take(self, turn: Turn, seen: Departure) -> str | None:
         """Takes a turn; a sentence where the deletion ends with it."""
@@ -290,7 +311,7 @@ class _Going:
     def _edit(self, toggle: Toggle) -> None:
         from kymatui.engine.running import Progress
 
-        toggling = Toggling(self._departing.session)
+        toggling = edits_of(self._departing.session)
         proposal = toggling.propose(toggle)
         if proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals), hint="nothing was changed in the Kyma")
@@ -334,7 +355,7 @@ class _Going:
         from kymatui.engine.running import begin
 
         assert seen.manifest is not None
-        with begin(self._cluster, cancel=self._cancel, tell=self._tell, limits=self._limits()) as run:
+        with begin(self._departing.manifests_on, cancel=self._cancel, tell=self._tell, limits=self._limits()) as run:
             live = run.cluster.get(seen.manifest)
             if live is not None:
                 with run.step("delete", seen.manifest):
@@ -367,6 +388,7 @@ class _Going:
             ended = delete(found, run, cascade=agreement.cascade, accept_unknown=agreement.accept_unknown)
         self._gone += ended.gone
         self._kept += [(step.ref, step.reason) for step in ended.kept]
+        self._lost += ended.lost
         return ""
 
     def _see_what_stays(self, seen: Departure) -> None:

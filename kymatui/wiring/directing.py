@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kymatui.engine.plans import Intent, Plan
     from kymatui.engine.ports import Blobs, Cluster
     from kymatui.wiring.jobs import Report
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 Object = dict[str, Any]
@@ -59,9 +61,12 @@ class Wanted:
 
 
 class Directing:
-    """The direct installations of one session, which was started. Methods block."""
+    """The direct installations of one session, which was started. Methods block.
 
-    def __init__(self, session: CatalogSession, blobs: Blobs | None = None) -> None:
+    With a runtime and its control plane, what is managed is said by both, and what is installed goes to the runtime.
+    """
+
+    def __init__(self, session: CatalogSession | PairSession | RuntimeSession, blobs: Blobs | None = None) -> None:
         from kymatui.wiring.engine import cluster_of
         from kymatui.wiring.operating import fetcher
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,16 +11,31 @@ from kymatui.domain.pairs.kymas import owner_in
 from kymatui.wiring.toggling import Toggling
 
 if TYPE_CHECKING:
+    from kymatui.domain.labelling import LabelEdit, LabelProposal
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.runtime_sessions import RuntimeSession
+    from kymatui.wiring.sessions import CatalogSession
+
+
+def edits_of(session: CatalogSession | PairSession | RuntimeSession) -> Toggling:
+    """The edits of a cluster, or of a runtime with its control plane."""
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.runtime_sessions import RuntimeSession
+
+    return PairToggling(session) if isinstance(session, PairSession | RuntimeSession) else Toggling(session)
 
 
 class PairToggling(Toggling):
-    """As `Toggling`, on both sides of one runtime: only the runtime is written to."""
+    """As `Toggling`, on both sides of one runtime.
 
-    def __init__(self, session: PairSession) -> None:
+    Modules are asked for in the runtime's Kyma; which kinds of modules it may have is said by the labels of the control
+    plane's, which lifecycle-manager reads.
+    """
+
+    def __init__(self, session: PairSession | RuntimeSession) -> None:
         super().__init__(session)
         self._pair = session
 
@@ -37,6 +53,19 @@ class PairToggling(Toggling):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
         return replace(found, edit=edit_entry(kyma, toggle.module, change_of(toggle)))
+
+    def carry_out_label(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
+        from kymatui.engine.toggling import carry_out_label
+
+        carry_out_label(self._pair.home, edit, cancel)
+
+    def may_write(self, proposal: Proposal | LabelProposal) -> bool:
+        from kymatui.domain.labelling import LabelProposal
+
+        if not isinstance(proposal, LabelProposal) or proposal.edit is None:
+            return super().may_write(proposal)
+        kyma = proposal.edit.kyma
+        return self._pair.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
 
     def _stage(self, proposal: Proposal, generation: int, memory: Memory) -> Stage:
         from kymatui.domain.catalog import catalog

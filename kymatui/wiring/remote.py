@@ -39,8 +39,8 @@ class RemoteSession:
 
     def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
         self._options, self._timing = options, timing
-        self._home = open_cluster(options.control)
-        self._fleet = FleetSession(self._home, options.control.namespace, timing)
+        self.home = open_cluster(options.control)
+        self._fleet = FleetSession(self.home, options.control.namespace, timing)
         self._by_hand_owner = ""
         self._straight: Key | None = None
 
@@ -96,7 +96,7 @@ class RemoteSession:
     def runtime(self, key: Key) -> RuntimeSession:
         """A session with one runtime; nothing is sent before its `start`."""
         by_hand = self._options.by_hand if self._straight in (None, key) else None
-        return RuntimeSession(self._home, key, self._options.control, by_hand=by_hand, timing=self._timing)
+        return RuntimeSession(self.home, key, self._options.control, by_hand=by_hand, timing=self._timing)
 
     def retry(self) -> None:
         self._fleet.retry()

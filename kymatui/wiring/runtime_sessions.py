@@ -57,7 +57,8 @@ class RuntimeSession:
     ) -> None:
         from kymatui.adapters.kube.stores import Bell
 
-        self._home, self._key, self._options, self._by_hand = home, key, options, by_hand
+        self.home, self.key = home, key
+        self._options, self._by_hand = options, by_hand
         self._timing, self._give_up = timing, give_up
         self._on_change: Callable[[], None] = lambda: None
         self._bell = Bell(self._call)
@@ -80,7 +81,7 @@ class RuntimeSession:
     @property
     def name(self) -> str:
         """The control plane's context: it is what settings by context are about."""
-        return self._home.client.transport.connection.context
+        return self.home.client.transport.connection.context
 
     @property
     def namespace(self) -> str:
@@ -88,7 +89,7 @@ class RuntimeSession:
 
     @property
     def read_only(self) -> bool:
-        return self._home.client.transport.read_only
+        return self.home.client.transport.read_only
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -105,6 +106,13 @@ class RuntimeSession:
         """The runtime's own session, None while there is no connection."""
         return self._inner
 
+    @property
+    def client(self) -> Client:
+        """Of the runtime; raises what keeps it from being reached."""
+        if self._inner is None:
+            raise self._error or UnreachableError(f"{self.key[1]} is not connected")
+        return self._inner.client
+
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins with both sides, and never waits for either."""
         self._on_change = on_change
@@ -116,7 +124,7 @@ class RuntimeSession:
         inner, now = self._inner, time.time()
         runtime = inner.snapshot() if inner is not None else None
         self.runtime_kymas = runtime.kymas if runtime is not None else ()
-        pair = Pair(self._key[1], self._control_snapshot(now), runtime, str(self._error or ""))
+        pair = Pair(self.key[1], self._control_snapshot(now), runtime, str(self._error or ""))
         found = joined(pair)
         return replace(found, feeds={**found.feeds, RUNTIME_FEED: self._feed()})
 
@@ -132,7 +140,7 @@ class RuntimeSession:
         """The two sides apart, as they are compared."""
         inner = self._inner
         runtime = inner.snapshot() if inner is not None else None
-        return Pair(self._key[1], self._control_snapshot(time.time()), runtime, str(self._error or ""))
+        return Pair(self.key[1], self._control_snapshot(time.time()), runtime, str(self._error or ""))
 
     def _control_snapshot(self, now: float) -> Snapshot:
         feeds = self._control
@@ -224,7 +232,7 @@ class RuntimeSession:
                 client.transport.close()
             if isinstance(error, CancelledError):
                 raise UnreachableError(
-                    f"{self._key[1]} did not answer within {self._give_up:g} s",
+                    f"{self.key[1]} did not answer within {self._give_up:g} s",
                     hint="ctrl-r asks again; nothing else waits for it",
                 ) from None
             raise
@@ -239,10 +247,10 @@ class RuntimeSession:
 
         if self._by_hand is not None:
             return connect(self._by_hand.kubeconfig, self._by_hand.context)
-        namespace, kyma = self._key
-        access, self._used = read_access(self._home, kyma, namespace, cancel)
+        namespace, kyma = self.key
+        access, self._used = read_access(self.home, kyma, namespace, cancel)
         if access is None and self._is_own_runtime(cancel):
-            return self._home.client.transport.connection
+            return self.home.client.transport.connection
         if access is None:
             raise ConfigurationError(
                 f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
@@ -255,11 +263,11 @@ class RuntimeSession:
 
     def _is_own_runtime(self, cancel: threading.Event) -> bool:
         """Whether all Manifests of the Kyma say `remote: false`: then its modules run in the control plane itself."""
-        namespace, kyma = self._key
+        namespace, kyma = self.key
         for version in _MANIFESTS.versions:
             kind = GroupVersionKind(_MANIFESTS.group, version, _MANIFESTS.kind)
-            if self._home.kind(kind) is not None:
-                found = self._home.list(kind, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+            if self.home.kind(kind) is not None:
+                found = self.home.list(kind, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
                 return bool(found) and all((raw.get("spec") or {}).get("remote") is False for raw in found)
         return False
 
@@ -272,23 +280,23 @@ class RuntimeSession:
             owner = owner_of(client, cancel)
         except ForbiddenError:
             return
-        if owner in ("", "/".join(self._key)):
+        if owner in ("", "/".join(self.key)):
             return
         if self._by_hand is not None:
             raise ConfigurationError(
-                f"the second cluster is the runtime of {owner}, and not of {'/'.join(self._key)}",
+                f"the second cluster is the runtime of {owner}, and not of {'/'.join(self.key)}",
                 hint="name another with --skr-kubeconfig and --skr-context",
             )
         raise ConfigurationError(
-            f"{self._from} leads to the runtime of {owner}, and not of {'/'.join(self._key)}",
+            f"{self._from} leads to the runtime of {owner}, and not of {'/'.join(self.key)}",
             hint=f"whoever makes the access Secrets has to make it again; nothing was read of {owner} but its name",
         )
 
     def _follow_control(self) -> None:
-        namespace, name = self._key
+        namespace, name = self.key
         label = f"{LABEL_KYMA_NAME}={name}"
         for fixed in (*KYMA_KINDS, *(() if self._by_hand is not None else (_SECRET,))):
-            resource = self._home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
             if resource is None:
                 self._control.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
                 continue

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.engine.ports import Cluster
     from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
@@ -24,7 +25,7 @@ _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadli
 class Toggling:
     """One session's edits. `follow` needs a session that was started, and one thread at a time."""
 
-    def __init__(self, session: CatalogSession | PairSession) -> None:
+    def __init__(self, session: CatalogSession | PairSession | RuntimeSession) -> None:
         self._session = session
 
     @property
@@ -103,7 +104,8 @@ class Toggling:
             if now.finished:
                 return now
             if now.lost or time.monotonic() >= deadline:
-                why = now.words if now.lost else f"not finished within {timeout:g} s: {now.words}"
+                waited = f"not finished within {timeout:g} s" if timeout > 0 else "nobody waited for the rest"
+                why = now.words if now.lost else f"{waited}: {now.words}"
                 raise PartlyDoneError(f"the Kyma is edited; {why}", hint=f"`kymatui module {proposal.toggle.module}`")
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the Kyma is edited; nobody waits for what it sets off")

@@ -396,7 +396,7 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
     by_hand = SessionOptions(str(fleet.sandbox.kubeconfig), "r38")
     remote = fleet.remote(by_hand=by_hand)
     right = remote.runtime((CONTROL, "r38"))
-    wrong = RuntimeSession(remote._home, (CONTROL, "r39"), SessionOptions(), by_hand=by_hand, timing=QUICK)
+    wrong = RuntimeSession(remote.home, (CONTROL, "r39"), SessionOptions(), by_hand=by_hand, timing=QUICK)
     try:
         settled(remote.picture, lambda picture: remote.wanted == f"{CONTROL}/r38" and bool(picture.runtimes))
         assert remote.straight_to == (CONTROL, "r38")

@@ -33,7 +33,7 @@ _STAYS = "what is deleted is gone; what is left stays, its manager too, and the 
 
 def departing_of(app: KymatuiApp) -> Departing:
     """The deletions of the cluster on show. Raises ConfigurationError before it is connected."""
-    session = app.view.session
+    session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
     return Departing(cast("CatalogSession", session))
@@ -63,7 +63,7 @@ async def delete(app: KymatuiApp, screen: DepartingScreen) -> None:
     shown = preview(seen, accept_unknown=screen.accept_unknown, backup=str(backup) if backup is not None else "")
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
-        agreement = Agreement("cascade" in answer.consents, screen.accept_unknown, way, backup, float("inf"))
+        agreement = Agreement("cascade" in answer.consents, screen.accept_unknown, way, backup, float("inf"), seen)
         begin(app, departing, seen, agreement)
     screen.look_again()
 

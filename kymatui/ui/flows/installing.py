@@ -30,7 +30,7 @@ _KEEP, _DELETE = "keep", "delete"
 
 def directing_of(app: KymatuiApp) -> Directing:
     """The direct installations of the cluster on show. Raises ConfigurationError before it is connected."""
-    session = app.view.session
+    session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
     return Directing(cast("CatalogSession", session))

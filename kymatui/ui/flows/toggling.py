@@ -21,13 +21,14 @@ from kymatui.ui.presenters.proposals import label_preview, preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.jobs import Report, Work
-from kymatui.wiring.toggling import Toggling
+from kymatui.wiring.pair_toggling import edits_of
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.desk import Again
     from kymatui.ui.link import Link
     from kymatui.wiring.sessions import CatalogSession
+    from kymatui.wiring.toggling import Toggling
 
 EDIT = "edit the Kyma"
 _STAYS = "an edit that is made stays, and lifecycle-manager goes on with it"
@@ -41,10 +42,10 @@ _POLICIES = {
 
 def toggling_of(app: KymatuiApp) -> Toggling:
     """The edits of the cluster on show. Raises ConfigurationError before it is connected."""
-    session = app.view.session
+    session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return Toggling(cast("CatalogSession", session))
+    return edits_of(cast("CatalogSession", session))
 
 
 async def toggle(app: KymatuiApp, verb: Verb, modules: Sequence[str], given: Mapping[str, str] | None = None) -> None:
@@ -146,14 +147,13 @@ def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], 
 
 def _handed_over(proposals: Sequence[Proposal], edits: Toggling) -> Iterator[str]:
     """What kymatui had installed of them is lifecycle-manager's now."""
-    from kymatui.wiring.handing import hand_over, to_be_handed_over
+    from kymatui.wiring.handing import hand_over, to_be_handed_over, told_after
 
     for one in proposals:
         if one.toggle.verb in (Verb.ENABLE, Verb.MANAGE):
             known = to_be_handed_over(edits.cluster, one.toggle.module)
             if known is not None:
-                ended = hand_over(edits.cluster, known)
-                yield f"{len(ended.taken)} objects were kymatui's, and are lifecycle-manager's now"
+                yield told_after(known, hand_over(edits.cluster, known))
 
 
 def _follow(
