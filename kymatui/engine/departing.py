@@ -82,7 +82,9 @@ class Departure:
     manager      its workload, where it is there; `runs` says whether it can still let anything go
     definitions  the CustomResourceDefinitions that came with it and are still there
     found        what kymatui installed of it, None where that is nothing
-    manifest     a Manifest that no Kyma asks for
+    manifest     its Manifest; where no Kyma asks for it, it is what has to be deleted
+    control      the cluster of the Manifest, where that is another: "" where both are on the same
+    reported_by_manifest  what the Manifest says of itself
     refusal      why it cannot be deleted from here
     """
 
@@ -101,6 +103,8 @@ class Departure:
     definitions: tuple[ObjectRef, ...] = ()
     found: Removal | None = None
     manifest: ObjectRef | None = None
+    control: str = ""
+    reported_by_manifest: str = ""
     refusal: str = ""
 
     @property

@@ -136,6 +136,8 @@ class Departing:
             runs=row.readiness is not None and row.readiness.state is State.READY,
             definitions=definitions,
             manifest=row.manifest,
+            control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
+            reported_by_manifest=str(row.reports.manifest),
             refusal=refusal and f"{row.name}: {refusal}",
         )
 

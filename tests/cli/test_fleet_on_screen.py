@@ -19,7 +19,7 @@ from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
-from tests.ui.driving import SIZE
+from tests.ui.driving import SIZE, text
 from tests.ui.test_toggling import Person
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -84,6 +84,10 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
         assert "connectivity-proxy" in asked(runtime, ON_SKR)
         assert len(manifests(control, "connectivity-proxy")) == 1, "its Manifest is on the control plane"
+        await person.at("connectivity-proxy")
+        await person.press("ctrl+d")
+        await person.until(lambda: "on kcp: Manifest kcp-system/skr-" in text(person.app, "#departing-words"))
+        await person.press("escape")
         await person.types("disable connectivity-proxy")
         await person.sees(PlanScreen)
         await person.press("enter", "space")

@@ -87,6 +87,9 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
         said = [(plain(seen.refusal), "error" if turn is Turn.REFUSED else "ready")]
     elif turn is Turn.FOLLOW:
         said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
+    if seen.manifest is not None and seen.control:
+        state = seen.reported_by_manifest or "has not reported"
+        said.append((f"on {plain(seen.control)}: {plain(str(seen.manifest))} {plain(state)}", "muted"))
     if seen.stuck:
         said.append((f"held by finalizers: {plain(expected(seen))}", "deleting"))
     for kind, reason in seen.remaining.unknown:
@@ -157,6 +160,8 @@ def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
         yield PreviewLine(Mark.DELETE, f"Kyma: module {seen.module}", "its entry is taken out")
         if seen.manager is not None:
             yield PreviewLine(Mark.DELETE, str(seen.manager), "by lifecycle-manager, with what belongs to it")
+        if seen.manifest is not None and seen.control:
+            yield PreviewLine(Mark.DELETE, f"{seen.manifest} on {seen.control}", "by lifecycle-manager, at the end")
         return
     if seen.manifest is not None:
         yield PreviewLine(Mark.DELETE, str(seen.manifest), "whoever reconciles it takes the rest away")
