@@ -10,7 +10,16 @@ from typing import Any, Final
 
 from kymatui.domain.objects import LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.holders import LIFECYCLE_APPLIER, Holder, HolderKind, field_managers
+from kymatui.engine.holders import (
+    ANNOTATION_RELEASE,
+    ANNOTATION_RELEASE_NAMESPACE,
+    HELM_MANAGER,
+    LABEL_PART_OF,
+    LIFECYCLE_APPLIER,
+    Holder,
+    HolderKind,
+    field_managers,
+)
 from kymatui.engine.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, InvalidError
 
@@ -35,13 +44,16 @@ def take_over(cluster: Cluster, ref: ObjectRef) -> bool:
 
 def hand_over(cluster: Cluster, ref: ObjectRef, mine: Holder) -> bool:
     """Takes kymatui's marks from an object that lifecycle-manager applies; False where it does not, or it is gone."""
-    from kymatui.engine.holders import LABEL_PART_OF
-
     live = cluster.get(ref)
     if live is None or LIFECYCLE_APPLIER not in field_managers(live):
         return False
-    labels = (LABEL_PART_OF,) if mine.kind is HolderKind.APPLYSET else ()
-    _without(cluster, ref, labels, (), frozenset({FIELD_MANAGER, OPERATOR_FIELD_MANAGER}))
+    managers = {FIELD_MANAGER, OPERATOR_FIELD_MANAGER}
+    if mine.kind is HolderKind.HELM:  # the label alone, which charts have in their own text, makes nobody an owner
+        _without(
+            cluster, ref, (), (ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE), frozenset({*managers, HELM_MANAGER})
+        )
+    else:
+        _without(cluster, ref, (LABEL_PART_OF,), (), frozenset(managers))
     return True
 
 

@@ -199,13 +199,16 @@ class _Application:
         ]
         resource = read_ref(bundle.resource) if bundle.resource is not None else None
         same = previous is not None and previous.state is State.PENDING and previous.digest == digest(bundle)
+        old = previous.items if previous is not None else ()
+        if plan.intent.adopt:
+            old = tuple(replace(item, adopted=False) for item in old)
         return Inventory(
             name=bundle.name,
             namespace=bundle.namespace,
             origin=bundle.origin,
             version=bundle.version,
             state=State.PENDING,
-            items=merged(previous.items if previous is not None else (), new),
+            items=merged(old, new),
             digest=digest(bundle),
             done=previous.done if same and previous is not None else (),
             resource=(previous.resource if previous is not None else None) or resource,

@@ -34,12 +34,16 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftedField:
-    """One field: what the manifest says, what is there, and which field manager wrote that ("" where nobody knows)."""
+    """One field: what the manifest says, what is there, and which field manager wrote that ("" where nobody knows).
+
+    `since` is when that manager wrote to the object last, in the server's words ("2026-11-21T12:00:00Z").
+    """
 
     path: str
     wanted: object
     found: object
     manager: str = ""
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,12 @@ def _field(
     change: FieldChange, conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], manager: str
 ) -> DriftedField:
     owners = [one.manager for one in conflicts if _same_place(change.path, plain_path(one.path))]
-    who = owners[0] if owners else _last_writer(live, manager)
-    return DriftedField(change.path, change.after, change.before, who)
+    entries = _others(live, manager)
+    if owners:
+        since = max((time for time, name in entries if name == owners[0]), default="")
+        return DriftedField(change.path, change.after, change.before, owners[0], since)
+    since, who = max(entries, default=("", ""))  # a field that was taken away has no owner any more
+    return DriftedField(change.path, change.after, change.before, who, since)
 
 
 def plain_path(path: str) -> str:
@@ -136,14 +144,13 @@ def _same_place(one: str, other: str) -> bool:
     return one == other or one.startswith((f"{other}.", f"{other}[")) or other.startswith((f"{one}.", f"{one}["))
 
 
-def _last_writer(live: Mapping[str, Any], manager: str) -> str:
-    """Who wrote the object last, beside us: a field that was taken away has no owner any more."""
-    entries = [
+def _others(live: Mapping[str, Any], manager: str) -> list[tuple[str, str]]:
+    """When who else wrote the object."""
+    return [
         (str(entry.get("time") or ""), str(entry.get("manager") or ""))
         for entry in (live.get("metadata") or {}).get("managedFields") or ()
         if entry.get("manager") != manager and not entry.get("subresource")
     ]
-    return max(entries, default=("", ""))[1]
 
 
 def _readiness(

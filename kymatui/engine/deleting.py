@@ -36,10 +36,11 @@ from kymatui.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What went, and what was kept, with the reasons."""
+    """What went, and what was kept, with the reasons; `lost` was to go, and somebody else had deleted it."""
 
     gone: tuple[ObjectRef, ...]
     kept: tuple[Step, ...]
+    lost: tuple[ObjectRef, ...] = ()
 
 
 def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: bool = False) -> Deleted:
@@ -48,12 +49,13 @@ def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: b
     cascade         also what the module's users made, and its manager looks after, is deleted
     accept_unknown  kinds that may not be listed are taken for empty
 
-    Raises RefusedError before anything is deleted, PartlyDoneError when something does not go (run it again to go on).
+    Raises RefusedError before anything is deleted (OutdatedError where something else is installed than was looked at),
+    PartlyDoneError when something does not go (run it again to go on).
     """
     refuse_another_cluster(found.cluster, run)
     inventory, consent = found.inventory, Consent(cascade, accept_unknown)
     refuse_unless_agreed(found.remaining, inventory.name, consent)
-    deletion = _Deletion(inventory, run, consent)
+    deletion = _Deletion(found, run, consent)
     try:
         with run.alone(inventory.name, inventory.namespace) as (alone, _):
             deletion.run = alone
@@ -67,13 +69,25 @@ def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: b
         raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
 
 
+def refuse_another(then: Inventory, now: Inventory) -> None:
+    """Raises OutdatedError where somebody installed something else under a name since it was looked at."""
+    if (now.digest, now.version) == (then.digest, then.version):
+        return
+    was, got = (f" {one.version}" if then.version != now.version else "" for one in (then, now))
+    raise OutdatedError(
+        f"somebody installed another {now.name}{got} while the one that was there{was} was to be deleted",
+        hint="nothing of it was deleted; run it again to look at what would go now",
+    )
+
+
 class _Deletion:
     """One removal on its way."""
 
-    def __init__(self, inventory: Inventory, run: Run, consent: Consent) -> None:
+    def __init__(self, found: Removal, run: Run, consent: Consent) -> None:
         self.run = run
         self.gone: list[ObjectRef] = []
-        self._inventory = inventory
+        self._found = found
+        self._inventory = found.inventory
         self._consent = consent
         self._kept: list[Step] = []
         self._kinds: tuple[GroupKind, ...] = ()
@@ -82,7 +96,9 @@ class _Deletion:
         keeper = self._keeper()
         inventory = keeper.read()
         if inventory is None:
-            return Deleted((), ())  # whoever had the lease before has done it
+            self.run.tell(Progress(f"{self._inventory.name} is gone: somebody else deleted it"))
+            return Deleted((), ())
+        refuse_another(self._inventory, inventory)
         self._inventory = inventory
         self._kinds = managed_kinds(inventory, self.run.cluster)
         if inventory.state is not State.DELETING:
@@ -95,7 +111,15 @@ class _Deletion:
         self._delete_definitions()
         self._hooks(hooks, "post-delete", inventory, keeper)
         self._end(keeper)
-        return Deleted(tuple(self.gone), tuple(self._kept))
+        return Deleted(tuple(self.gone), tuple(self._kept), self._lost())
+
+    def _lost(self) -> tuple[ObjectRef, ...]:
+        """What was gone before its turn came."""
+        known = {*self.gone, *(step.ref for step in self._kept)}
+        lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
+        for ref in lost:
+            self.run.tell(Progress(f"{ref} was gone already: somebody else deleted it"))
+        return lost
 
     def _keeper(self) -> Keeper:
         name, namespace = self._inventory.name, self._inventory.namespace
@@ -163,8 +187,7 @@ class _Deletion:
                 try:
                     self.run.cluster.delete(ref, uid=uid)
                 except NotFoundError:
-                    self.gone.append(ref)
-                    return ""
+                    return ""  # somebody was faster
                 except ConflictError as error:
                     raise OutdatedError(f"{ref} was replaced by another object meanwhile") from error
         self.run.tell(Progress(f"deleting {ref}", ref))

@@ -17,7 +17,7 @@ from kymatui.engine.diffing import compare
 from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
-from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
+from kymatui.engine.holders import LABEL_PART_OF, HolderKind, field_managers, own_holder
 from kymatui.engine.inventories import Inventory, State, revived
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
 from kymatui.engine.ordering import identity, waves
@@ -162,8 +162,12 @@ class Planner:
         return rehearse(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
-        """A run that was cut off, or a chart of which something beside its objects changed: values, notes, hooks."""
-        return previous is not None and (not previous.finished or previous.digest != digest(self._bundle))
+        """A run that was cut off, a chart of which something beside its objects changed (values, notes, hooks), or
+        objects that were only found, and are taken over now."""
+        if previous is None:
+            return False
+        taking = self._intent.adopt and any(item.adopted for item in previous.items)
+        return taking or not previous.finished or previous.digest != digest(self._bundle)
 
     # objects
 
@@ -252,7 +256,7 @@ class Planner:
             entry.part,
             sight.changes,
             sight.conflicts,
-            sight.reason,
+            sight.reason or self._owner_before(sight),
             unchecked=sight.unchecked,
             adopted=self._adopted(ref, sight),
         )
@@ -270,6 +274,14 @@ class Planner:
         new = self._previous is None
         adopt = self._intent.adopt
         return look(self._cluster, entry.body, self._mine, seen=seen, new=new, adopt=adopt, manager=self._manager)
+
+    def _owner_before(self, sight: Sight) -> str:
+        """Who had an object that is taken over; "" where nothing changes hands."""
+        taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
+        if not taken or not was_there_before(sight.live or {}, self._mine, self._manager):
+            return ""
+        others = sorted(field_managers(sight.live or {}) - {self._manager, ""})
+        return f"it was of {', '.join(others) or 'nobody known'}, and is kymatui's then"
 
     def _has_run(self) -> bool:
         """Whether this very bundle was installed to its end."""

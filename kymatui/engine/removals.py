@@ -11,7 +11,7 @@ import msgspec
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.concurrency import WIDTH, each
 from kymatui.engine.holders import Holder, HolderKind, applyset_id, inventory_name
-from kymatui.engine.inventories import Inventory, Item
+from kymatui.engine.inventories import Inventory, Item, State
 from kymatui.engine.ordering import is_definition, is_namespace, is_system_namespace, removal_waves
 from kymatui.engine.planning import NAMESPACE, installed
 from kymatui.engine.plans import Action, Part, Right, Step
@@ -30,6 +30,7 @@ class Removal:
 
     remaining  what the module's manager looks after: it stays as long as any of that does
     steps      the module's own objects, in waves, with those that are kept and why; namespaces are judged at the end
+    lost       what was installed and is not there any more, though no deletion has begun: somebody else deleted it
     """
 
     cluster: str
@@ -38,6 +39,7 @@ class Removal:
     steps: tuple[Step, ...]
     made_at: float
     missing: tuple[Right, ...] = ()
+    lost: tuple[ObjectRef, ...] = ()
 
     @property
     def deletions(self) -> tuple[Step, ...]:
@@ -69,7 +71,10 @@ def removal(
     rights = list(dict.fromkeys(Right("delete", step.ref.kind, step.ref.namespace) for step in steps))
     allowed = each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
     missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
-    return Removal(cluster.name, inventory, remaining, steps, clock.now(), missing)
+    there = {step.ref for step in steps}
+    whole = inventory.state is State.INSTALLED
+    lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
+    return Removal(cluster.name, inventory, remaining, steps, clock.now(), missing, lost)
 
 
 def removal_steps(

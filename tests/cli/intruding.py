@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import signal
 import tempfile
 import threading
@@ -28,7 +29,7 @@ from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.leases import DURATION, Terms
 from kymatui.engine.ports import PatchKind
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 
@@ -50,6 +51,8 @@ class Ended:
     requests: int
     came: bool = False
     did: bool = False
+    behind: int = 0
+    """Requests of the command after the intruder was there."""
 
 
 @dataclass(slots=True)
@@ -110,7 +113,8 @@ def run(words: Sequence[str], meeting: Meeting | None = None) -> Ended:
         status = main(words)
         if meeting.came:  # where he came in a thread that the command does not wait for, he may still be at work
             meeting.left.wait(60)
-    return Ended(status, out.getvalue(), err.getvalue(), meeting.seen, meeting.came, meeting.did)
+    behind = meeting.seen - meeting.number
+    return Ended(status, out.getvalue(), err.getvalue(), meeting.seen, meeting.came, meeting.did, behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +207,14 @@ class Stage:
         ref = ObjectRef(CONFIG_MAP, self.name, "settings")
         self.cluster.patch(ref, {"data": {MARK: "was here"}}, PatchKind.MERGE, manager=MARK)
 
+    @property
+    def definition(self) -> ObjectRef:
+        return ObjectRef(DEFINITION, "", f"things.{self.group}")
+
     def drop_definition(self) -> None:
-        self.cluster.delete(ObjectRef(DEFINITION, "", f"things.{self.group}"))
+        if self.cluster.get(self.definition) is None:
+            raise NotFoundError(f"{self.definition} is not there", status=404)
+        self.cluster.delete(self.definition)
         self.cluster.forget_kinds()
 
     def make_thing(self) -> None:
@@ -230,6 +240,8 @@ class Stage:
 # what must hold
 
 STATUSES = (0, 1, 2, 3)
+_AFTERWARDS = 6
+"""Requests of an installation after its last look: the inventory is finished, and the lease is let go of."""
 
 
 def told(ended: Ended) -> str:
@@ -335,12 +347,13 @@ def kept_mark(stage: Stage, version: str, ended: Ended) -> str:
 def is_whole(stage: Stage, version: str, ended: Ended) -> str:
     """Done means done: the definition is there, and everything of the version."""
     wrong = again(stage, version, ended)
-    definition = stage.cluster.get(ObjectRef(DEFINITION, "", f"things.{stage.group}"))
-    if ended.status == 0 and definition is None:
-        repaired = run([*stage.installing(version), "--force"])
-        gone = stage.cluster.get(ObjectRef(DEFINITION, "", f"things.{stage.group}")) is None
-        return f"cannot be repaired: {repaired.err[-300:]}" if gone else ""
-    return wrong
+    if wrong or ended.status or stage.cluster.get(stage.definition) is not None:
+        return wrong
+    if ended.behind > _AFTERWARDS:
+        return "done, it says, and the definition is not there"
+    repaired = run([*stage.installing(version), "--force"])
+    gone = stage.cluster.get(stage.definition) is None
+    return f"cannot be repaired: {repaired.err[-300:]}" if gone else ""
 
 
 def one_version(stage: Stage, version: str, ended: Ended) -> str:
@@ -356,9 +369,44 @@ def one_version(stage: Stage, version: str, ended: Ended) -> str:
 
 def gone_or_kept(stage: Stage, ended: Ended) -> str:
     """What somebody made while the module was deleted is not deleted unasked."""
-    if ended.did and not stage.has_thing():
+    if not ended.did:
+        return ""
+    if not stage.has_thing():
         return "the intruder's object is lost"
-    return ""
+    return "" if ended.status or "things." in _kept_line(ended) else f"nothing is said of it: {ended.out}"
+
+
+def _kept_line(ended: Ended) -> str:
+    return ended.out.partition("kept:")[2]
+
+
+def seen_to_be_gone(stage: Stage, ended: Ended) -> str:
+    """Somebody else deleted the definition: that is said by name, and the rest goes all the same."""
+    if ended.did and ended.status == 0 and not re.search(rf"things\.{stage.group}.* deleted it", ended.err):
+        return "that somebody deleted the definition is not said"
+    return _deleted_at_last(stage, ended)
+
+
+def seen_to_be_another(stage: Stage, ended: Ended) -> str:
+    """Somebody installed version 2: what goes is what was shown, and what was not shown stays, whole."""
+    if ended.did and ended.status in (0, 3):
+        there = stage.data("only-2") is not None
+        if not there and "only-2" not in ended.err:
+            return "the other version is deleted, and nobody was shown that it would be"
+    if ended.did and ended.status == 2 and "somebody installed another" not in ended.err:
+        return f"refused, and not said why: {ended.err[-300:]}"
+    if ended.did and (ended.status == 2 or stage.data("only-2") is not None):
+        checked = run(["check", *stage.installing("2")[1:-3]])
+        return "" if checked.status == 0 else f"what the other installed is not whole: {checked.out}{checked.err}"
+    return _deleted_at_last(stage, ended)
+
+
+def _deleted_at_last(stage: Stage, ended: Ended) -> str:
+    second = run(_deleting(stage)) if ended.status else ended
+    if second.status:
+        return f"cannot be deleted any more: {second.err[-300:]}"
+    left = stage.data("settings") is not None or stage.cluster.get(stage.definition) is not None
+    return "deleted, it says, and it is there" if left else ""
 
 
 def installed(stage: Stage) -> None:
@@ -429,13 +477,6 @@ def _deleting(stage: Stage) -> list[str]:
     return ["delete", stage.name, "-n", stage.name, "--yes", "--no-backup", "--timeout", "8"]
 
 
-def _deleted_or_whole(stage: Stage, ended: Ended) -> str:
-    if ended.did and ended.status == 0 and stage.data("settings") is not None:
-        return ""  # installed anew after it was gone
-    second = run(_deleting(stage))
-    return "" if second.status in (0, 2) else f"cannot be deleted any more: {second.err[-300:]}"
-
-
 FLOWS: tuple[Flow, ...] = (
     *(entry_flow(*row) for row in _EDITS),
     *(moved_flow(name, module, before, words, done) for name, module, before, words, _, done in _EDITS),
@@ -448,14 +489,14 @@ FLOWS: tuple[Flow, ...] = (
         installed,
         _deleting,
         Stage.drop_definition,
-        _deleted_or_whole,
+        seen_to_be_gone,
     ),
     Flow(
         "delete-upgrade",
         installed,
         _deleting,
         Stage.upgrade_as_another,
-        _deleted_or_whole,
+        seen_to_be_another,
     ),
     Flow("restore-object", nothing, restoring, their_settings, kept_theirs),
 )

@@ -153,7 +153,9 @@ class _Deletion:
         args = self._args
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         where = Path(args.backup) if args.backup else backup_path(seen.cluster, args.name, moment)
-        return Agreement(args.cascade, args.accept_unknown, self._way, None if args.no_backup else where, args.timeout)
+        kept = None if args.no_backup else where
+        timeout = args.timeout if args.wait else 0.0
+        return Agreement(args.cascade, args.accept_unknown, self._way, kept, timeout, seen)
 
     def _refuse(self, seen: Departure, agreement: Agreement) -> None:
         """What stands in the way is told before anybody is asked."""
@@ -197,9 +199,9 @@ class _Deletion:
 
 
 def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int:
-    gone, kept = (ended.gone, ended.kept) if ended is not None else ((), ())
+    gone, kept, lost = (ended.gone, ended.kept, ended.lost) if ended is not None else ((), (), ())
     if form in ("json", "yaml"):
-        say(document(departure_json(seen, "done" if ended is not None else "unchanged", gone, kept), form))
+        say(document(departure_json(seen, "done" if ended is not None else "unchanged", gone, kept, lost), form))
         return 0
     stays = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in kept)}" if kept else ""
     said = [words] if words else []

@@ -38,6 +38,7 @@ def departure_text(seen: Departure, form: str) -> str:
         rows = [[step.action.value, str(step.ref), step.reason] for step in seen.found.steps]
         parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
         parts.append(counts(seen.found.steps))
+        parts += [f"{ref} was installed with it, and somebody has deleted it" for ref in seen.found.lost]
     return "\n\n".join(parts)
 
 
@@ -48,7 +49,11 @@ def _row(one: Instance) -> list[str]:
 
 
 def departure_json(
-    seen: Departure, outcome: str, gone: Sequence[ObjectRef] = (), kept: Sequence[tuple[ObjectRef, str]] = ()
+    seen: Departure,
+    outcome: str,
+    gone: Sequence[ObjectRef] = (),
+    kept: Sequence[tuple[ObjectRef, str]] = (),
+    lost: Sequence[ObjectRef] = (),
 ) -> dict[str, Any]:
     """`{"cluster", "name", "charge", "stations": […], "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
     from kymatui.engine.departing import stations
@@ -70,6 +75,7 @@ def departure_json(
         "remaining": [_instance_json(one) for one in seen.remaining.instances],
         "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
         "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
+        "lost": [str(ref) for ref in dict.fromkeys((*(seen.found.lost if seen.found is not None else ()), *lost))],
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
         "outcome": outcome,

@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import (
@@ -138,15 +138,14 @@ class CheckCommand:
         with opened(args) as place:
             _pin_version(place, args)
             report = check(intent_of(place, args.name), place.cluster, SystemClock())
-        rows = [_drifted(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
-            keys = ("finding", "object", "path", "change", "manager")
-            found = [dict(zip(keys, row, strict=True)) for row in rows]
+            found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
             state = {"installed": report.installed, "consistent": report.consistent, "ready": report.ready}
             say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
+            rows = [_drifted(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
             parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
             words = "is as it should be" if report.consistent else f"is not as it should be; {_MEND}"
@@ -161,9 +160,28 @@ def _drifted(drift: Drift, field: DriftedField | None) -> list[str]:
     """One line of a check; of Secrets it says where, and not what."""
     if field is None:
         return [drift.finding.value, str(drift.ref), drift.reason, "", ""]
-    secret = drift.ref.kind.kind == "Secret" and not drift.ref.kind.group
-    change = "" if secret else from_to(field.wanted, field.found)
+    change = "" if _is_secret(drift) else from_to(field.wanted, field.found)
     return [drift.finding.value, str(drift.ref), field.path, change, field.manager]
+
+
+def _is_secret(drift: Drift) -> bool:
+    return drift.ref.kind.kind == "Secret" and not drift.ref.kind.group
+
+
+def _drift_json(drift: Drift, field: DriftedField | None) -> dict[str, Any]:
+    """The same with whole values; of Secrets they are left out, and `hidden` says so."""
+    shown = field is not None and not _is_secret(drift)
+    return {
+        "finding": drift.finding.value,
+        "object": str(drift.ref),
+        "reason": drift.reason or None,
+        "path": field.path if field is not None else None,
+        "want": field.wanted if field is not None and shown else None,
+        "is": field.found if field is not None and shown else None,
+        "hidden": field is not None and not shown,
+        "manager": (field.manager or None) if field is not None else None,
+        "since": (field.since or None) if field is not None else None,
+    }
 
 
 def _pin_version(place: Place, args: argparse.Namespace) -> None:
@@ -219,7 +237,8 @@ def carry_out(place: Place, plan: Plan) -> int:
         return _show(plan, form, "planned")
     if form == "table":
         say(plan_text(plan, "table"), sys.stderr)
-    confirm(f"Install {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
+    verb = "Adopt" if plan.intent.adopt else plan.verb.capitalize()
+    confirm(f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
     journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
     with cancellable() as cancel:
