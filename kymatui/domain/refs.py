@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -21,11 +22,16 @@ class GroupVersionKind:
     @classmethod
     def of(cls, api_version: str, kind: str) -> GroupVersionKind:
         """Takes `apiVersion` and `kind` apart; everything before the last slash is the group."""
-        group, _, version = api_version.rpartition("/")
-        return cls(group, version, kind)
+        return _kind_of(api_version, kind)
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.version}.{self.group}" if self.group else f"{self.kind}.{self.version}"
+
+
+@lru_cache(maxsize=4096)  # a cluster has some hundred kinds, and each object names one again and again
+def _kind_of(api_version: str, kind: str) -> GroupVersionKind:
+    group, _, version = api_version.rpartition("/")
+    return GroupVersionKind(group, version, kind)
 
 
 @dataclass(frozen=True, slots=True, order=True)

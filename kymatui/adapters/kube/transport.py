@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -25,12 +26,16 @@ from kymatui.adapters.kube.gate import only_reads
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 
 if TYPE_CHECKING:
-    from urllib3 import BaseHTTPResponse, PoolManager
+    from urllib3 import BaseHTTPResponse
+
+    from kymatui.adapters.kube.pools import Pool
 
 JSON = "application/json"
 _RESETS = 2  # how often a read that broke off is asked again
 _THROTTLES = 4
 _LONGEST_WAIT = 10.0
+_AGENT = f"kymatui/{__version__}"
+_OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-type"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,12 @@ class Request:
 
     @property
     def target(self) -> str:
-        return self.path + ("?" + urlencode(self.query) if self.query else "")
+        return self.path + ("?" + _encoded(tuple(self.query)) if self.query else "")
+
+
+@lru_cache(maxsize=256)  # what is asked again and again differs in the path
+def _encoded(query: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ class Transport:
         self.writes = 0  # how many of them could have changed something
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._pool: PoolManager | None = None
+        self._pool: Pool | None = None
         self._pool_certificate: Certificate | None = None
 
     def send(self, request: Request, cancel: threading.Event | None = None) -> Answer:
@@ -217,13 +227,11 @@ class Transport:
         def exchange() -> BaseHTTPResponse:
             return pool.request(
                 request.method,
-                self.connection.endpoint.server + request.target,
-                body=request.body,
-                headers=self._headers(request, credential, stream=stream),
-                timeout=urllib3.Timeout(*request.timeout),
-                retries=False,
-                redirect=False,
-                preload_content=not stream,
+                request.target,
+                request.body,
+                self._headers(request, credential, stream=stream),
+                request.timeout,
+                preload=not stream,
             )
 
         try:
@@ -253,16 +261,20 @@ class Transport:
         import urllib3
 
         endpoint = self.connection.endpoint
-        headers = urllib3.HTTPHeaderDict({"Accept": request.accept, "User-Agent": f"kymatui/{__version__}"})
+        headers = {"Accept": request.accept, "User-Agent": _AGENT}
         if endpoint.compress and not endpoint.is_local and not stream:
             headers["Accept-Encoding"] = "gzip"
         if request.body is not None:
             headers["Content-Type"] = request.content_type
+        names = {name.lower() for name, _ in credential.headers}
+        if len(names) == len(credential.headers) and names.isdisjoint(_OWN_HEADERS):
+            return {**headers, **dict(credential.headers)}
+        several = urllib3.HTTPHeaderDict(headers)  # of groups that are impersonated, say
         for name, value in credential.headers:
-            headers.add(name, value)
-        return headers
+            several.add(name, value)
+        return several
 
-    def _pool_for(self, certificate: Certificate | None) -> PoolManager:
+    def _pool_for(self, certificate: Certificate | None) -> Pool:
         from kymatui.adapters.kube.pools import open_pool
 
         with self._lock:
