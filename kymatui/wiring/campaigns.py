@@ -6,23 +6,26 @@ What is done is read from the clusters: whoever runs the same again goes on wher
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.campaigns import Leg, Outcome, waves
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, UnreachableError
+from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.pair_toggling import PairToggling
-from kymatui.wiring.pairs import open_pair
+from kymatui.wiring.pairs import PairSession
 
 if TYPE_CHECKING:
+    from kymatui.domain.fleet_pictures import Key
     from kymatui.domain.toggling import Proposal, Toggle
-    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.remote import RemoteOptions
 
 AT_ONCE: Final = 8
 _LISTED: Final = 10.0
+_CONTROL_LISTED: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +39,40 @@ class Pace:
 
 
 class Campaign:
-    """One toggle over the runtimes of a control plane, by name."""
+    """One toggle over the runtimes of a control plane, which are named `namespace/name`.
+
+    The control plane is listed once for all of them; each runtime is asked by itself, and let go of again.
+    """
 
     def __init__(self, options: RemoteOptions, toggle: Toggle, pace: Pace) -> None:
         self._options, self._toggle, self._pace = options, toggle, pace
 
-    def plan(self, runtimes: Sequence[str]) -> list[Leg]:
-        """One plan a runtime; those that cannot be reached are told as such."""
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
-            return list(pool.map(self._planned, runtimes))
+    def plan(self, runtimes: Sequence[str], tell: Callable[[Leg], None] = lambda _: None) -> list[Leg]:
+        """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
 
-    def _planned(self, name: str) -> Leg:
+        Raises what keeps the control plane from being read.
+        """
+
+        def planned(name: str) -> Leg:
+            leg = self._planned(plane, name)
+            tell(leg)
+            return leg
+
+        with self._listed(runtimes) as plane, ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
+            return list(pool.map(planned, runtimes))
+
+    @contextmanager
+    def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
+        plane = ControlPlane(self._options.control, [_key(name) for name in runtimes])
         try:
-            session = self._opened(name)
+            plane.start(_CONTROL_LISTED)
+            yield plane
+        finally:
+            plane.close()
+
+    def _planned(self, plane: ControlPlane, name: str) -> Leg:
+        try:
+            session = self._opened(plane, name)
         except KymatuiError as error:
             return Leg(name, Outcome.UNREACHED, str(error))
         try:
@@ -58,8 +82,8 @@ class Campaign:
         finally:
             session.close()
 
-    def _opened(self, name: str) -> PairSession:
-        session = open_pair(replace(self._options, runtime=name))
+    def _opened(self, plane: ControlPlane, name: str) -> PairSession:
+        session = PairSession(plane.home, _key(name), self._options, plane=plane)
         try:
             session.start(lambda: None)
             if not session.wait_complete(_LISTED):
@@ -73,24 +97,36 @@ class Campaign:
     def carry_out(self, legs: Sequence[Leg], tell: Callable[[Leg], None], cancel: threading.Event) -> list[Leg]:
         """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
 
-        `tell` gets every leg when it has ended, from any thread.
+        `tell` gets every leg when it has ended, from any thread. Raises what keeps the control plane from being read:
+        then nothing was changed.
         """
         found = {leg.runtime: leg for leg in legs}
+        planned = [leg.runtime for leg in legs if leg.outcome is Outcome.PLANNED]
         failed = False
-        with ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool:
+
+        def edited(leg: Leg) -> Leg:
+            ended = self._edited(plane, leg, cancel)
+            tell(ended)
+            return ended
+
+        with (
+            self._listed(planned) as plane,
+            ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
+        ):
             for wave in waves(legs, self._pace.canaries, self._pace.at_once):
                 if failed or cancel.is_set():
                     found.update({leg.runtime: replace(leg, outcome=Outcome.NOT_BEGUN) for leg in wave})
                     continue
-                for ended in pool.map(lambda leg: self._edited(leg, cancel), wave):
-                    tell(ended)
+                for ended in pool.map(edited, wave):
                     found[ended.runtime] = ended
                     failed = failed or not ended.is_good
         return [found[leg.runtime] for leg in legs]
 
-    def _edited(self, leg: Leg, cancel: threading.Event) -> Leg:
+    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event) -> Leg:
+        if cancel.is_set():
+            return replace(leg, outcome=Outcome.NOT_BEGUN)
         try:
-            session = self._opened(leg.runtime)
+            session = self._opened(plane, leg.runtime)
         except KymatuiError as error:
             return replace(leg, outcome=Outcome.FAILED, words=f"nothing was changed: {error}")
         changed = threading.Event()
@@ -121,6 +157,11 @@ class Campaign:
         except CancelledError as error:
             return replace(leg, outcome=Outcome.ACCEPTED, words=str(error))
         return replace(leg, outcome=Outcome.DONE, words=last.words)
+
+
+def _key(name: str) -> Key:
+    namespace, _, last = name.rpartition("/")
+    return namespace, last
 
 
 def _leg(name: str, proposal: Proposal) -> Leg:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kymatui.domain.pairs.pair import Pair
     from kymatui.domain.resolution import Rules
     from kymatui.domain.snapshots import Feed, Snapshot
+    from kymatui.wiring.control_planes import ControlPlane
     from kymatui.wiring.remote import RemoteOptions
 
 _KYMAS: Final = KYMA_KINDS[0]
@@ -95,15 +96,25 @@ def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairS
 class PairSession:
     """Both sides of one runtime; for one thread. `client` is the runtime's, once it is connected."""
 
-    def __init__(self, home: KubeCluster, key: Key, options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> None:
+    def __init__(
+        self,
+        home: KubeCluster,
+        key: Key,
+        options: RemoteOptions,
+        give_up: float = GIVE_UP_SECONDS,
+        plane: ControlPlane | None = None,
+    ) -> None:
         self.key = key
         self.home = home
+        self._plane = plane
         self._changed = threading.Event()
         self._on_change: Callable[[], None] = lambda: None
         self._options = options.control
         self._rules: Rules | None = None
         self.notes: tuple[str, ...] = ()
-        self._session = RuntimeSession(home, key, options.control, by_hand=options.by_hand, give_up=give_up)
+        self._session = RuntimeSession(
+            home, key, options.control, by_hand=options.by_hand, give_up=give_up, plane=plane
+        )
 
     @property
     def name(self) -> str:
@@ -154,7 +165,7 @@ class PairSession:
         """
         deadline = time.monotonic() + timeout
         if self._rules is None:
-            self._rules, self.notes = found_rules(self.home, self.key[0], self._options)
+            self._rules, self.notes = self._found_rules()
         while True:
             self._changed.clear()
             if self._session.failure is not None:
@@ -166,6 +177,11 @@ class PairSession:
             if left <= 0:
                 return False
             self._changed.wait(min(left, _LOOK))
+
+    def _found_rules(self) -> tuple[Rules, tuple[str, ...]]:
+        if self._plane is not None:
+            return self._plane.rules(self.key[0]), ()
+        return found_rules(self.home, self.key[0], self._options)
 
     def pair(self) -> Pair:
         """The two sides apart, with what is known of lifecycle-manager's configuration."""
@@ -190,4 +206,5 @@ class PairSession:
 
     def close(self) -> None:
         self._session.close()
-        self.home.client.transport.close()
+        if self._plane is None:
+            self.home.client.transport.close()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.connections import Connection
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.refs import ObjectRef
+    from kymatui.wiring.control_planes import ControlPart, ControlPlane
     from kymatui.wiring.sessions import CatalogSession
 
 GIVE_UP_SECONDS: Final = 10.0
@@ -43,7 +44,10 @@ _OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
 
 
 class RuntimeSession:
-    """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret."""
+    """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret.
+
+    Of the control plane it follows what is its own, or takes it from a listing that others share (`plane`).
+    """
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class RuntimeSession:
         by_hand: SessionOptions | None = None,
         timing: Timing | None = None,
         give_up: float = GIVE_UP_SECONDS,
+        plane: ControlPlane | None = None,
     ) -> None:
         from kymatui.adapters.kube.stores import Bell
 
@@ -62,8 +67,13 @@ class RuntimeSession:
         self._timing, self._give_up = timing, give_up
         self._on_change: Callable[[], None] = lambda: None
         self._bell = Bell(self._call)
-        self._control = Feeds(home.client, self._control_changed, timing)
-        self._control.expect(fixed.feed for fixed in KYMA_KINDS)
+        self._own: Feeds | None = None
+        self._control: Feeds | ControlPart
+        if plane is None:
+            self._control = self._own = Feeds(home.client, self._control_changed, timing)
+            self._own.expect(fixed.feed for fixed in KYMA_KINDS)
+        else:
+            self._control = plane.part(key, self._control_changed)
         self.runtime_kymas: tuple[Object, ...] = ()
         """The runtime's own Kymas at the last look: what is edited, while the picture shows the control plane's."""
         self._inner: CatalogSession | None = None
@@ -293,14 +303,16 @@ class RuntimeSession:
         )
 
     def _follow_control(self) -> None:
+        if self._own is None:
+            return
         namespace, name = self.key
         label = f"{LABEL_KYMA_NAME}={name}"
         for fixed in (*KYMA_KINDS, *(() if self._by_hand is not None else (_SECRET,))):
             resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
             if resource is None:
-                self._control.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
+                self._own.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
                 continue
-            self._control.follow(
+            self._own.follow(
                 fixed.feed,
                 resource,
                 only=namespace,
