@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kymatui.domain.objects import OPERATOR
 from kymatui.domain.offering import NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
+from kymatui.domain.presence import Presence
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.shelves import Shelf
 from kymatui.domain.snapshots import Feed, FeedState
@@ -76,6 +77,11 @@ def refusals(seen: Catalog, name: str, row: Row | None, feeds: Mapping[str, Feed
         return
     if row.managed or row.mandatory:
         yield f"{row.name} is managed by lifecycle-manager, which would undo what is installed here; edit the Kyma"
+    elif row.manifest is not None and row.presence is not Presence.UNMANAGED:
+        yield (
+            f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}: whoever reconciles "
+            "that would undo what is installed here; change the Manifest, or delete it"
+        )
     elif seen.kyma is not None and row.origin is Origin.KYMA and not direct:
         yield (
             f"lifecycle-manager is in charge of this cluster and offers {row.name}: enable it in the Kyma "

@@ -20,6 +20,7 @@ class Actor(StrEnum):
     NOBODY = ""
     YOU = "you"
     KLM = "lifecycle-manager"
+    OPERATOR = "kymatui's operator"
     MANAGER = "the module's manager"
     CATALOG = "the owner of the catalog"
     CLUSTER = "the cluster's administrator"

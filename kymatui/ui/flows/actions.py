@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError
+from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.deleting import not_there, open_deletion
 from kymatui.ui.flows.installing import install, upgrade, why_not
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
@@ -76,6 +77,14 @@ ACTIONS: tuple[Action, ...] = (
         "i",
         lambda app, names: install(app, names[0]),
         lambda app, names: why_not(app, names, upgrade=False),
+        many=False,
+    ),
+    Action(
+        "manifest",
+        "install or move by a Manifest…",
+        "",
+        lambda app, names: manifesting.install(app, names[0]),
+        manifesting.why_not,
         many=False,
     ),
     Action(

@@ -10,6 +10,7 @@ from kymatui.domain.kymas import Policy
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.actions import menu, relabel_words
 from kymatui.ui.flows.installing import install, upgrade
 from kymatui.ui.flows.resuming import resume
@@ -47,6 +48,13 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
         "install a module directly, or a chart under a name",
         partial(_install, app),
         usage="install NAME [CHART [NAMESPACE]]",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "manifest",
+        "install or move a module by a Manifest",
+        partial(_manifest, app),
+        usage="manifest NAME",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
@@ -110,6 +118,14 @@ def _install(app: KymatuiApp, words: Sequence[str]) -> None:
         app.desk.flow(install(app, names[0]))
     else:
         app.problem("which module? install NAME [CHART [NAMESPACE]]")
+
+
+def _manifest(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = meant(app, words)
+    if len(names) == 1:
+        app.desk.flow(manifesting.install(app, names[0]))
+    else:
+        app.problem("which module? manifest NAME")
 
 
 def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:

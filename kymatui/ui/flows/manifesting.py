@@ -1,0 +1,99 @@
+"""Modules by Manifests of kymatui's own operator: the version, the plan, a job that follows the operator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.domain.jobs import module_key
+from kymatui.domain.manifesting import Reconciled
+from kymatui.domain.previews import Verdict
+from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.ui.presenters.manifesting import preview, title
+from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.manifesting import Manifesting, ManifestProposal
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.link import Link
+    from kymatui.wiring.sessions import CatalogSession
+
+WRITE, FOLLOW = "write the Manifest", "the operator reconciles it"
+_STAYS = "a Manifest that is written stays, and the operator goes on with it"
+
+
+def manifesting_of(app: KymatuiApp) -> Manifesting:
+    """The Manifests of the cluster on show. Raises ConfigurationError before it is connected."""
+    session = app.view.session
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return Manifesting(cast("CatalogSession", session))
+
+
+def why_not(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why none of these can be installed by a Manifest, or moved to another version; "" where one can."""
+    manifesting = manifesting_of(app)
+    said = ["; ".join(manifesting.refusals(name)) for name in names]
+    return "" if "" in said else next(iter(said), "there is no module")
+
+
+async def install(app: KymatuiApp, name: str) -> None:
+    """From the choice of a version to the job."""
+    manifesting = manifesting_of(app)
+    refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
+    if refused:
+        raise RefusedError(f"{name}: {'; '.join(refused)}", hint="nothing was changed")
+    while True:
+        chosen = await app.push_screen_wait(ChoiceScreen(f"{name} by a Manifest", [_question(manifesting, name)]))
+        if chosen is None:
+            return
+        version = chosen["version"]
+        proposal = await app.desk.aside(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
+        charge = str(app.view.charge) if app.view.charge is not None else ""
+        answer = await app.push_screen_wait(PlanScreen(preview(proposal, charge), partial(_outdated, app, proposal)))
+        if answer.is_yes:
+            run = partial(_carry_out, manifesting, proposal, app.view.link)
+            work = Work(title(proposal), run, name, frozenset({module_key(name)}), (WRITE, FOLLOW), _STAYS)
+            app.desk.start(work, partial(install, app, name))
+        if answer.verdict is not Verdict.EDITED:
+            return
+
+
+def _question(manifesting: Manifesting, name: str) -> Question:
+    known, versions = manifesting.installed(name), manifesting.versions(name)
+    options = tuple(Option(one, one, "installed" if one == known else "") for one in versions)
+    return Question("version", "version", options, next((one for one in versions if "-" not in one), versions[0]))
+
+
+def _outdated(app: KymatuiApp, proposal: ManifestProposal) -> str:
+    """Whether somebody else has written the Manifest since it was looked at."""
+    from kymatui.domain.observing import observe
+
+    live = observe(app.snapshot).manifests.get(proposal.module) if app.snapshot is not None else None
+    before = proposal.live
+    if (live is None) != (before is None):
+        return f"{proposal.ref} is {'gone' if live is None else 'there by now'}: somebody else was faster"
+    if live is not None and before is not None and live.raw.get("spec") != before.raw.get("spec"):
+        return f"somebody else has changed {proposal.ref}"
+    return ""
+
+
+def _carry_out(manifesting: Manifesting, proposal: ManifestProposal, link: Link[Any], report: Report) -> str:
+    report.step(WRITE)
+    written = manifesting.carry_out(proposal)
+    report.say(f"{proposal.ref} is written")
+    report.step(FOLLOW)
+    changed = threading.Event()
+    link.listen(changed)
+
+    def tell(now: Reconciled) -> None:
+        report.wait(now.words, now.actor)
+
+    try:
+        return manifesting.follow(proposal, written, changed, tell, report.cancel)
+    finally:
+        link.forget(changed)

@@ -1,0 +1,46 @@
+"""A Manifest that is to be written as what a person is shown before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.wiring.manifesting import ManifestProposal
+
+
+def title(proposal: ManifestProposal) -> str:
+    """`install keda 1.5.0 by a Manifest`."""
+    verb = "install" if proposal.live is None else "upgrade"
+    return f"{verb} {proposal.module} {proposal.version} by a Manifest"
+
+
+def preview(proposal: ManifestProposal, charge: str) -> Preview:
+    """What is written, and who acts on it."""
+    words = title(proposal)
+    mark = Mark.CREATE if proposal.live is None else Mark.SAME if proposal.changes_nothing else Mark.CHANGE
+    what = (
+        "the operator installs what its layer holds" if proposal.live is None else "the operator goes to this version"
+    )
+    return Preview(
+        words,
+        lines=(PreviewLine(mark, str(proposal.ref), what, proposal.diff),),
+        charge=charge,
+        refusals=("the Manifest says so already: there is nothing to do",) if proposal.changes_nothing else (),
+        warnings=tuple(_warnings(proposal)),
+        missing=() if proposal.allowed else (f"patch {proposal.ref}",),
+        consents=tuple(_consents(proposal)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )
+
+
+def _warnings(proposal: ManifestProposal) -> Iterator[str]:
+    if not proposal.operates:
+        yield "no operator of kymatui's works on this cluster: nothing follows until `kymatui operator` is started"
+
+
+def _consents(proposal: ManifestProposal) -> Iterator[Consent]:
+    if proposal.lower:
+        yield Consent("lower", f"{proposal.lower} is installed, and {proposal.version} is lower")
+    if proposal.owners:
+        yield Consent("force", f"take fields that others own: {'; '.join(proposal.owners)}")

@@ -1,0 +1,201 @@
+"""Modules by Manifests of kymatui's own operator: what is written, and how far the operator is with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.charges import Keeper, charge
+from kymatui.domain.direct import is_downgrade
+from kymatui.domain.manifesting import ManifestLayer, Reconciled, difference, manifest_body, reconciled
+from kymatui.domain.manifests import Manifest, read_manifest
+from kymatui.domain.objects import OPERATOR, read_ref
+from kymatui.domain.observing import observe
+from kymatui.domain.presence import Presence
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.templates import Template
+from kymatui.domain.versions import order, same
+from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.ports import Cluster
+    from kymatui.wiring.sessions import CatalogSession
+
+_LOOK = 1.0
+QUIET = 300.0
+"""Seconds without any change after which a person is told whom to look after."""
+_LEASE = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestProposal:
+    """What writing a Manifest would do.
+
+    lower     what is installed is higher; "" where it is not
+    owners    who owns fields that would be written over
+    operates  whether an operator of kymatui's works on the cluster
+    """
+
+    module: str
+    version: str
+    body: dict[str, Any]
+    live: Manifest | None
+    diff: tuple[str, ...]
+    lower: str
+    owners: tuple[str, ...]
+    operates: bool
+    allowed: bool
+
+    @property
+    def ref(self) -> ObjectRef:
+        return read_ref(self.body)
+
+    @property
+    def changes_nothing(self) -> bool:
+        return all(line.startswith(" ") for line in self.diff)
+
+
+class Manifesting:
+    """The Manifests of one session, which was started. Methods block."""
+
+    def __init__(self, session: CatalogSession) -> None:
+        from kymatui.wiring.engine import cluster_of
+
+        self._session = session
+        self.cluster: Cluster = cluster_of(session.client)
+
+    def refusals(self, module: str) -> Iterator[str]:
+        """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
+        snapshot = self._session.snapshot()
+        if charge(snapshot).keeper is Keeper.LIFECYCLE_MANAGER:
+            yield "lifecycle-manager writes the Manifests of this cluster: enable it in the Kyma"
+            return
+        if not self.cluster.kinds(OPERATOR, "Manifest"):
+            yield "this cluster does not serve Manifests, and no operator works on them"
+            return
+        row = catalog(snapshot, time.time()).row(module)
+        if row is None or not self.versions(module):
+            yield "no template says in which registry it lies: install it directly"
+        elif row.manifest is None and row.presence not in (Presence.NOT_INSTALLED, Presence.ORPHAN):
+            yield "it is installed without a Manifest: whoever installed it upgrades it"
+
+    def versions(self, module: str) -> tuple[str, ...]:
+        """Those whose templates say where their layers are, the newest first."""
+        offers = observe(self._session.snapshot()).shelf.offers(module)
+        found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
+        return tuple(sorted(found, key=order, reverse=True))
+
+    def installed(self, module: str) -> str:
+        """The version of its Manifest, "" where there is none."""
+        live = observe(self._session.snapshot()).manifests.get(module)
+        return live.version if live is not None else ""
+
+    def propose(self, module: str, version: str) -> ManifestProposal:
+        """Raises RefusedError."""
+        refused = list(self.refusals(module))
+        if refused:
+            raise RefusedError(f"{module}: {'; '.join(refused)}", hint="nothing was changed")
+        world = observe(self._session.snapshot())
+        template = next((one for one in world.shelf.offers(module) if same(one.version, version) and _layer(one)), None)
+        layer = _layer(template) if template is not None else None
+        if template is None or layer is None:
+            raise RefusedError(f"{module} {version} is not offered any more", hint="nothing was changed")
+        live = world.manifests.get(module)
+        body = manifest_body(template, layer, live)
+        before = live.version if live is not None else ""
+        ref = read_ref(body)
+        return ManifestProposal(
+            module,
+            template.version,
+            body,
+            live,
+            tuple(difference(body, live)),
+            before if before and is_downgrade(before, template.version) else "",
+            self._owners(body),
+            self.cluster.get(_LEASE) is not None,
+            self.cluster.allowed("patch", ref.kind, ref.namespace),
+        )
+
+    def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
+        """Whose fields it would take, by the server's own word; what else it refuses is raised."""
+        unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != "resourceVersion"}}
+        try:
+            self.cluster.apply(unpinned, dry_run=True)
+        except ConflictError as error:
+            details = error.body.get("details") if isinstance(error.body, dict) else None
+            causes = details.get("causes") if isinstance(details, dict) else None
+            said = (str(one.get("message") or "") for one in causes or () if isinstance(one, dict))
+            return tuple(dict.fromkeys(said)) or (str(error),)
+        except KymatuiError as error:
+            raise RefusedError(f"the server does not take the Manifest: {error}", hint=error.hint) from error
+        return ()
+
+    def carry_out(self, proposal: ManifestProposal) -> tuple[str, int]:
+        """Writes it, only where it is as it was seen; the uid and the generation that it has then."""
+        if proposal.live is None and self.cluster.get(proposal.ref) is not None:
+            raise OutdatedError(f"somebody else has made {proposal.ref} meanwhile", hint="nothing was changed")
+        try:
+            made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
+        except ConflictError as error:
+            raise OutdatedError(
+                f"somebody else has changed {proposal.ref} since it was looked at", hint="nothing was changed"
+            ) from error
+        metadata = made["metadata"]
+        return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
+
+    def follow(
+        self,
+        proposal: ManifestProposal,
+        written: tuple[str, int],
+        changed: threading.Event,
+        tell: Callable[[Reconciled], None],
+        cancel: threading.Event,
+    ) -> str:
+        """Until the operator is done with it. Raises PartlyDoneError where somebody else interferes, CancelledError."""
+        last = None
+        while True:
+            changed.clear()
+            now = reconciled(self._live(proposal, written[0]), *written)
+            if now.lost:
+                hint = f"`kymatui module {proposal.module}`"
+                raise PartlyDoneError(f"the Manifest was written; {now.words}", hint=hint)
+            if now.finished:
+                return now.words
+            if now != last:
+                tell(now)
+                last = now
+            if cancel.is_set():
+                raise CancelledError("the Manifest is written; the operator goes on with it")
+            changed.wait(_LOOK)
+
+    def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
+        """As the watch has it; what that does not know (yet, or any more) the server is asked for."""
+        seen = observe(self._session.snapshot()).manifests.get(proposal.module)
+        if seen is not None and seen.meta.uid == uid:
+            return seen
+        found = read_manifest(self.cluster.get(proposal.ref))
+        return found if isinstance(found, Manifest) else None
+
+
+def _layer(template: Template) -> ManifestLayer | None:
+    """Where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
+    from kymatui.ocm import DescriptorError, module_layers, read_descriptor
+    from kymatui.ocm.modules import COMPONENTS
+
+    raw = (template.raw.get("spec") or {}).get("descriptor")
+    if not raw:
+        return None
+    try:
+        descriptor = read_descriptor(raw)
+        found = module_layers(descriptor).raw_manifest
+    except DescriptorError:
+        return None
+    if found is None or f"/{COMPONENTS}/" not in found.repository:
+        return None
+    repo, _, component = found.repository.partition(f"/{COMPONENTS}/")
+    plain = any(str(one.get("baseUrl") or "").startswith("http://") for one in descriptor.contexts)
+    return ManifestLayer(f"http://{repo}" if plain else repo, component, found.digest, found.is_archive)

@@ -1,0 +1,224 @@
+"""Clusters without a lifecycle-manager on the screen: one that nobody is in charge of, and one of kymatui's operator.
+
+One module each, from the catalog to its end: installed, upgraded, deleted. Keys pressed, the cluster looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.adapters.oci.registry import Registry
+from kymatui.domain.jobs import JobState
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.manifest.operating import ManifestController
+from kymatui.engine.departing import Turn
+from kymatui.engine.ports import Cluster
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.departing import DepartingScreen
+from kymatui.ui.screens.menu import MenuScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.plan_parts import PlanTable
+from kymatui.wiring import SessionOptions
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.operating import FetchOptions, manifest_site
+from tests.engine.objects import config_map
+from tests.integration.embedded import eventually
+from tests.ui.driving import SIZE, text
+from tests.ui.test_flows import ended, enter, stepper
+from tests.ui.test_toggling import Person, app_of
+
+pytestmark = pytest.mark.xdist_group("keepers")  # one sandbox for all of them
+
+GROUP = "operator.kyma-project.io"
+MANIFEST = ObjectRef(GroupVersionKind(GROUP, "v1beta2", "Manifest"), "modules", "cache")
+CONFIG_MAP = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "modules", "cache")
+COMPONENT = "kyma-project.io/module/cache"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[RunningSandbox]:
+    with start_sandbox(clusters=("open", "own"), empty=True) as running:
+        layers = {version: push(running.registry, version) for version in ("1.0.0", "1.1.0")}
+        for context in ("open", "own"):
+            cluster = open_cluster(SessionOptions(str(running.kubeconfig), context))
+            cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "modules"}})
+            for body in kyma_definitions():
+                cluster.apply(body)
+            eventually(lambda at=cluster: is_served(at), "templates are served")  # type: ignore[misc]
+            for version, digest in layers.items():
+                cluster.apply(template(running.registry, version, digest))
+        yield running
+
+
+def is_served(cluster: Any) -> bool:
+    cluster.forget_kinds()
+    return cluster.kind(MANIFEST.kind) is not None
+
+
+def push(registry: str, version: str) -> str:
+    """The layer of a version; its digest."""
+    content = yaml.safe_dump(config_map("cache", "modules", version=version)).encode()
+    where = f"{registry}/modules/component-descriptors/{COMPONENT}"
+    return Registry(insecure=True).push_blob(where, content, "application/yaml").digest
+
+
+def template(registry: str, version: str, digest: str) -> dict[str, Any]:
+    """A template that says both where its manifest is, and in which layer of which component."""
+    where = f"modules/component-descriptors/{COMPONENT}"
+    access = {"type": "localBlob", "localReference": digest, "mediaType": "application/yaml"}
+    layer = {"name": "raw-manifest", "version": version, "type": "yaml", "relation": "local", "access": access}
+    component = {
+        "name": COMPONENT,
+        "version": version,
+        "provider": "cache.example",
+        "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": f"http://{registry}", "subPath": "modules"}],
+        "sources": [],
+        "componentReferences": [],
+        "resources": [layer],
+    }
+    spec = {
+        "moduleName": "cache",
+        "version": version,
+        "descriptor": {"meta": {"schemaVersion": "v2"}, "component": component},
+        "resources": [{"name": "rawManifest", "link": f"http://{registry}/v2/{where}/blobs/{digest}"}],
+        "manager": {"version": "v1", "group": "", "kind": "ConfigMap", "namespace": "modules", "name": "cache"},
+    }
+    metadata = {"name": f"cache-{version}", "namespace": "modules"}
+    return {"apiVersion": f"{GROUP}/v1beta2", "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def operator(sandbox: RunningSandbox) -> Iterator[None]:
+    """`kymatui operator`, in this process."""
+    options = SessionOptions(str(sandbox.kubeconfig), "own")
+    site = manifest_site(options, FetchOptions((sandbox.registry,)))
+    stop = threading.Event()
+    thread = threading.Thread(target=ManifestController(site, lambda *_: None).run, args=(stop,))
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
+
+
+def version(cluster: Cluster) -> str:
+    found = cluster.get(CONFIG_MAP)
+    return str(found["data"]["version"]) if found is not None else ""
+
+
+async def delete(person: Person, turn: Turn) -> None:
+    """The guided deletion, from the catalog to its end."""
+    before = len(person.app.desk.jobs)
+    await enter(person, "cache", turn)
+    await person.press("d")
+    await person.sees(PlanScreen)
+    await person.press("tab", "tab", *"cache")
+    await person.accepts()
+    await person.until(lambda: len(person.app.desk.jobs) > before)
+    await ended(person)
+    await person.until(lambda: isinstance(person.app.screen, DepartingScreen) and stepper(person).turn is Turn.GONE)
+
+
+async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(sandbox: RunningSandbox) -> None:
+    options = SessionOptions(str(sandbox.kubeconfig), "open")
+    cluster = open_cluster(options)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("cache")
+        assert person.app.screen.query_one(TopLine).facts.keeper == "nobody"
+        await person.types("manifest cache")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert "nothing follows until `kymatui operator` is started" in text(person.app, "#plan-words")
+        await person.press("escape")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.accepts()
+        await ended(person)
+        assert version(cluster) == "1.0.0"
+        await person.types("upgrade all")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.accepts()
+        await person.until(lambda: len(person.app.desk.jobs) == 2)
+        await ended(person)
+        assert version(cluster) == "1.1.0"
+        await delete(person, Turn.UNDEPLOY)
+    assert version(cluster) == ""
+
+
+async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installation_to_its_end(
+    sandbox: RunningSandbox, operator: None
+) -> None:
+    options = SessionOptions(str(sandbox.kubeconfig), "own")
+    cluster = open_cluster(options)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("cache")
+        await person.types("manifest cache")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.sees(PlanScreen)
+        assert person.lines() == ["+ Manifest modules/cache the operator installs what its layer holds"]
+        assert "no operator" not in text(person.app, "#plan-words")
+        assert cluster.get(MANIFEST) is None
+        await person.accepts()
+        assert await person.ended() == "done: cache 1.0.0 is ready"
+        assert version(cluster) == "1.0.0"
+
+        await person.until(lambda: person.app.screen.query_one(TopLine).facts.keeper == "kymatui's operator")
+        await person.press("a")
+        await person.sees(MenuScreen)
+        off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
+        assert "cache is installed by Manifest modules/cache" in off["install"], "the operator would undo it"
+        assert (off["manifest"], off["delete"]) == ("", "")
+        await person.press("escape")
+
+        await person.types("manifest cache")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        cluster.apply(changed(cluster), manager="somebody", force=True)
+        await person.until(lambda: "somebody else has changed Manifest modules/cache" in text(person.app, "#plan-off"))
+        await person.press("e")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        await person.press("enter")
+        assert "take fields that others own" in text(person.app, ".plan-tick:focus")
+        await person.press("space")
+        await person.accepts()
+        assert await person.ended(2) == "done: cache 1.1.0 is ready"
+        live = cluster.get(MANIFEST)
+        assert live is not None
+        assert (version(cluster), live["spec"]["customResourcePolicy"]) == ("1.1.0", "Ignore"), "nothing is lost"
+
+        await delete(person, Turn.MANIFEST)
+        assert person.app.desk.jobs[-1].state is JobState.DONE
+    assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
+
+
+def changed(cluster: Cluster) -> dict[str, Any]:
+    """The Manifest with another policy, as somebody else would write it."""
+    live = cluster.get(MANIFEST)
+    assert live is not None
+    metadata = {"name": MANIFEST.name, "namespace": MANIFEST.namespace}
+    spec = {**live["spec"], "customResourcePolicy": "Ignore"}
+    return {"apiVersion": live["apiVersion"], "kind": "Manifest", "metadata": metadata, "spec": spec}
