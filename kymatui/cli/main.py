@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kymatui import __version__
 from kymatui.cli.commands import COMMANDS, Command, by_name
+from kymatui.cli.printing import ANSWER, document, say
 from kymatui.errors import KymatuiError, UsageError
 
 
@@ -37,12 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         from kymatui.cli import completing
 
         return completing.main(words[1:])
+    args: argparse.Namespace | None = None
+    ANSWER.given = False
     try:
         args = _parser(words).parse_args(words)
         module = args.command_module
         return int(module.run(args))
     except KymatuiError as error:
         _report(error)
+        _answer(error, getattr(args, "output", ""))
         return error.exit_code
     except KeyboardInterrupt:
         print("kymatui: interrupted", file=sys.stderr)
@@ -60,6 +64,22 @@ def _report(error: KymatuiError) -> None:
         sys.stderr.flush()
     except OSError:
         _abandon(sys.stderr)
+
+
+def _answer(error: KymatuiError, form: str) -> None:
+    """Whoever asked for a document gets one, also where it came to none: `{"outcome", "error"}`."""
+    if form not in ("json", "yaml") or ANSWER.given:
+        return
+    kind = type(error).__name__.removesuffix("Error").lower()
+    found = {"kind": kind, "message": str(error), "hint": error.hint or None, "exitStatus": error.exit_code}
+    outcome = _OUTCOMES.get(error.exit_code, "failed")
+    try:
+        say(document({"outcome": outcome, "error": found}, form))
+    except OSError:
+        _abandon(sys.stdout)
+
+
+_OUTCOMES = {2: "refused", 3: "unfinished", 4: "refused", 130: "cancelled"}
 
 
 def _abandon(stream: TextIO) -> None:

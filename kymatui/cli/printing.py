@@ -42,15 +42,25 @@ def _escaped(cell: str) -> str:
 def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
     """JSON or YAML; `one_line` for a stream of JSON documents, a line each."""
     if form == "yaml":
-        import yaml
+        from kymatui.wiring.dumping import dump
 
-        text: str = yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True, width=120)
-        return text.rstrip("\n")
+        return dump(dict(value)).rstrip("\n")
     return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)
+
+
+class _Answer:
+    """Whether standard output has an answer: whoever reads a document there shall find one, whatever happens."""
+
+    given = False
+
+
+ANSWER = _Answer()
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
     """Prints and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
     out = stream or sys.stdout
+    if out is sys.stdout:
+        ANSWER.given = True
     encoding = out.encoding or "utf-8"
     print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)

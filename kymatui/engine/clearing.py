@@ -21,6 +21,10 @@ from kymatui.errors import ConflictError, NotFoundError, PartlyDoneError, Refuse
 
 _ROUNDS: Final = 3
 _SHOWN: Final = 10
+_THE_CLUSTERS: Final = frozenset(
+    {"foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection"}
+)
+"""Finalizers of Kubernetes itself. Its garbage collector learns of a new kind some 30 s after its definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,9 @@ def wait_until_gone(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[O
 
 def who_acts(left: Iterable[Object]) -> str:
     """What a person can do about objects that do not go."""
-    held = any(live["metadata"].get("finalizers") for live in left)
+    held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
+    if held and held <= _THE_CLUSTERS:
+        return "the cluster's own controllers take it away, which may take half a minute; run it again to go on waiting"
     return (
         "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"
         if held

@@ -34,17 +34,16 @@ def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, headin
 
     Raises ConfigurationError where the file cannot be written: then nothing is deleted.
     """
-    import yaml
-
     from kymatui.engine.concurrency import each
     from kymatui.engine.ordering import clean
+    from kymatui.wiring.dumping import dump_documents
     from kymatui.wiring.files import keep_secret
 
     read = each(list(refs), cluster.get, threading.Event())
     live = [body for body in read if body is not None]
     bodies = [clean(_without_secrets(body), None, "") for body in live]
     secrets = sum(body.get("kind") == "Secret" for body in bodies)
-    text = yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
+    text = dump_documents(bodies)
     comments = "".join(f"# {line}\n" for line in heading)
     keep_secret(path, f"{comments}{text}".encode())
     return len(bodies), secrets

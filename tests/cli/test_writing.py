@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
+import yaml
 
 from kymatui.cli.commands import by_name
 from kymatui.cli.main import main
@@ -71,6 +72,63 @@ def test_every_writing_command_takes_the_same_words(name: str) -> None:
     known = parser._option_string_actions
     assert {"--dry-run", "--yes", "--wait", "--no-wait", "--timeout", "--output"} <= set(known)
     assert tuple(known["-o"].choices or ()) == ("table", "json", "yaml", "md")
+
+
+OTHERS: dict[str, set[str]] = {
+    "adopt": {"--dry-run", "--yes", "--wait", "--no-wait", "--timeout", "--output", "--version", "--file"},
+    "plan": {"--out", "--output", "--version", "--set", "--force"},
+    "check": {"--output", "--version", "--file"},
+    "finalizers": {"--object", "--remove", "--typed", "--output"},
+    "reconcile": {"--timeout", "--insecure-registry", "--namespace"},
+    "operator": {"--workers", "--resync", "--insecure-registry"},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_others_take_what_they_need(name: str) -> None:
+    command = by_name(name)
+    assert command is not None
+    parser = argparse.ArgumentParser()
+    command.load().configure(parser)
+    assert {*OTHERS[name], "--kubeconfig", "--context", "--read-only"} <= set(parser._option_string_actions)
+
+
+STATUSES: tuple[tuple[str, int, str], ...] = (
+    ("adopt nonsense --yes", 2, "there is no nonsense to take over"),
+    ("adopt istio --yes", 2, "istio is managed by lifecycle-manager"),
+    ("--read-only adopt docker-registry --yes", 4, "is read-only"),
+    ("adopt docker-registry --timeout 0", 64, "--timeout must be more than nothing"),
+    ("finalizers istio --object a", 64, "--object and --remove belong together"),
+    ("finalizers istio --object a --remove b --typed a", 2, "nothing of istio that is being deleted is called a"),
+    ("--read-only finalizers istio --object a --remove b", 4, "is read-only"),
+    ("reconcile manifest nowhere", 1, "there is no Manifest kcp-system/nowhere"),
+    ("--read-only reconcile manifest nowhere", 4, "nothing is reconciled"),
+    ("reconcile manifest nowhere --timeout 0", 64, "--timeout must be more than nothing"),
+    ("--read-only operator", 4, "nothing is reconciled"),
+    ("operator --workers 0", 64, "--workers and --resync must be more than nothing"),
+    ("delete nonsense --yes -o json", 2, "nonsense is not known"),
+    ("--read-only enable istio --yes -o yaml", 0, ""),
+    ("--read-only enable connectivity-proxy --yes -o json", 4, "read-only: the Kyma is not edited"),
+    ("install backup-operator -o json", 2, "nobody can be asked here"),
+    ("check nonsense -o json", 1, "no catalog offers a module nonsense"),
+)
+
+
+@pytest.mark.parametrize(("line", "status", "said"), STATUSES)
+def test_the_status_tells_what_came_of_it_and_a_document_is_one_in_any_case(
+    line: str, status: int, said: str, stage: Stage
+) -> None:
+    if "connectivity-proxy" in line:
+        stage.set_entry(NEW, None)
+    ended = run(line.split())
+    assert (ended.status, said in ended.err) == (status, True), ended
+    if "-o " not in line:
+        assert ended.out == ""
+        return
+    found = yaml.safe_load(ended.out)
+    if status:
+        assert (found["error"]["exitStatus"], found["outcome"] != "done") == (status, True)
+        assert said in found["error"]["message"]
 
 
 def words_of(name: str, stage: Stage) -> list[str]:

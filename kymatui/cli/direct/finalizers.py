@@ -75,7 +75,7 @@ def _one(found: tuple[Held, ...], wanted: str, module: str) -> Held:
 
 def _warning(one: Held, finalizer: str) -> str:
     return (
-        f"{one.ref} is held by {finalizer}. {plain(one.expected)}.\n"
+        f"{one.ref} is held by {finalizer}. {plain(one.expected[:1].upper() + one.expected[1:])}.\n"
         "Without the finalizer it goes at once, and whatever was to be cleaned up for it outside of the cluster stays."
     )
 

@@ -19,6 +19,7 @@ from textual.widgets import Input, Label, Static, TextArea
 from kymatui.domain.forms import Field, read, shown, value_at, written
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.tones import toned
+from kymatui.wiring.dumping import dump
 
 Json = dict[str, Any]
 
@@ -63,7 +64,7 @@ class FormScreen(ModalScreen[Json | None]):
         self._show()
 
     def _yaml(self) -> str:
-        return yaml.safe_dump(self._document, sort_keys=False, allow_unicode=True)
+        return dump(self._document)
 
     def _show(self) -> None:
         self.query_one("#form-fields").display = self._shows_form
