@@ -113,28 +113,26 @@ def _answer(legs: Sequence[Leg], toggle: Toggle, args: argparse.Namespace, *, ca
 
 def _error(legs: Sequence[Leg], *, cancelled: bool) -> KymatuiError | None:
     """What is to be said of an end that is not whole."""
+    from kymatui.domain.campaigns import counted
+
     hint = "run the same again: what is done is done"
     if cancelled:
-        return CancelledError(_counted(legs), hint=hint)
+        return CancelledError(counted(legs), hint=hint)
     if not all(leg.is_good for leg in legs):
-        return PartlyDoneError(_counted(legs), hint=hint)
+        return PartlyDoneError(counted(legs), hint=hint)
     return None
 
 
-def _counted(legs: Sequence[Leg]) -> str:
-    from kymatui.domain.campaigns import counts
-
-    return ", ".join(f"{number} {outcome.value}" for outcome, number in counts(legs).items())
-
-
 def _text(legs: Sequence[Leg], toggle: Toggle, form: str) -> str:
+    from kymatui.domain.campaigns import counted
+
     if form in ("json", "yaml"):
         return document(_json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
     warnings = dict.fromkeys(f"warning: {plain(text)}" for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     many = "1 runtime" if len(legs) == 1 else f"{len(legs)} runtimes"
-    return "\n\n".join([drawn, *warnings, f"{many}: {_counted(legs)}"])
+    return "\n\n".join([drawn, *warnings, f"{many}: {counted(legs)}"])
 
 
 def _rows(leg: Leg) -> list[tuple[str, ...]]:

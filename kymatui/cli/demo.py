@@ -20,6 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", action="store_true", help="print the catalog, or the fleet, as a table and leave")
     parser.add_argument("--remote", action="store_true", help="two clusters: a control plane with a small fleet")
     parser.add_argument("--fleet", type=int, metavar="N", help="two clusters: a control plane with N Kymas")
+    parser.add_argument(
+        "--allow-fleet-writes", action="store_true", help="marked runtimes of the fleet may be edited together"
+    )
     parser.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help="only ASCII signs and borders")
     parser.add_argument("--audit", action="store_true", default=argparse.SUPPRESS, help="the screen that cannot write")
 

@@ -36,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="the fleet of a control plane; with a name, a shoot or an id straight to that runtime",
     )
+    group.add_argument(
+        "--allow-fleet-writes", action="store_true", help="with --remote: marked runtimes may be edited together"
+    )
     add_remote_options(parser)
 
 
@@ -81,8 +84,10 @@ def show(
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
     with curtain(ascii_only=settings.ascii, place="fleet" if fleet else "modules"):
+        more = {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))} if fleet else {}
         app = _app(fleet=fleet)(
             opening,
+            **more,
             context=options.context,
             namespace=options.namespace,
             read_only=options.read_only,
@@ -98,7 +103,7 @@ def show(
     return status
 
 
-def _app(*, fleet: bool) -> type[KymatuiApp]:
+def _app(*, fleet: bool) -> Callable[..., KymatuiApp]:
     if fleet:
         from kymatui.ui.fleet_app import FleetApp
 

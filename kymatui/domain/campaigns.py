@@ -36,6 +36,11 @@ class Leg:
     warnings: tuple[str, ...] = ()
 
     @property
+    def name(self) -> str:
+        """Without its namespace."""
+        return self.runtime.rpartition("/")[2]
+
+    @property
     def is_good(self) -> bool:
         return self.outcome in _GOOD
 
@@ -44,6 +49,11 @@ def counts(legs: Sequence[Leg]) -> Mapping[Outcome, int]:
     """How many runtimes stand how, in the order of the outcomes."""
     found = Counter(leg.outcome for leg in legs)
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
+
+
+def counted(legs: Sequence[Leg]) -> str:
+    """`3 done, 1 failed, 2 not begun`."""
+    return ", ".join(f"{number} {outcome.value}" for outcome, number in counts(legs).items())
 
 
 def waves(legs: Sequence[Leg], canaries: int, at_once: int) -> tuple[tuple[Leg, ...], ...]:

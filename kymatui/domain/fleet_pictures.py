@@ -46,6 +46,12 @@ class FleetPicture:
     malformed: tuple[Malformed, ...] = ()
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     taken_at: float = 0.0
+    metas: Metas = field(default_factory=dict)
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """The names of the modules that any channel has, but for those that every runtime has anyway."""
+        return frozenset(module for (_, module), meta in self.metas.items() if not meta.mandatory_version)
 
     def named(self, name: str) -> Runtime | None:
         """The runtime of a name, of `namespace/name`, of a shoot or of a runtime id; None of none, and of several."""
@@ -118,7 +124,7 @@ class FleetPainter:
 
     def picture(self, cluster: str, feeds: Mapping[str, Feed], now: float) -> FleetPicture:
         malformed = tuple(self._malformed.values())
-        return FleetPicture(cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now)
+        return FleetPicture(cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now, self._metas)
 
 
 def differences(key: Key, before: Runtime | None, after: Runtime | None, at: float) -> Iterator[FleetChange]:

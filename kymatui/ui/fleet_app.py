@@ -36,8 +36,9 @@ class FleetApp(KymatuiApp):
 
     HOME: ClassVar[Step] = FLEET
 
-    def __init__(self, connect: Callable[[], FleetSource], **options: Any) -> None:
+    def __init__(self, connect: Callable[[], FleetSource], *, allow_fleet_writes: bool = False, **options: Any) -> None:
         self._connect_fleet = connect
+        self.may_edit_fleet = allow_fleet_writes
         super().__init__(_nobody, **options)
         self.runtimes = RuntimeViews(self._mailbox, self.clock)
         self._went_straight = False
@@ -124,11 +125,24 @@ class FleetApp(KymatuiApp):
     @property
     def why_no_writes(self) -> str:
         feed = self.runtime_feed
+        if self.runtime_key is None:
+            return self.why_no_fleet_writes
         if feed is None:
-            return "choose a runtime first: nothing is written to a whole fleet"
+            return "the runtime is not connected yet"
         if feed.state is not FeedState.LIVE:
             return "the runtime cannot be looked at"
         return super().why_no_writes
+
+    @property
+    def why_no_fleet_writes(self) -> str:
+        """Why many runtimes cannot be edited from here; "" where they can."""
+        if self.read_only:
+            return super().why_no_writes
+        if not self.may_edit_fleet:
+            return "many runtimes are edited only with --allow-fleet-writes; enter opens one"
+        if self.connection.stale_since or self.failure is not None:
+            return "what is shown is not current"
+        return "" if self.fleet is not None else "the control plane has not answered yet"
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Those of the fleet, and those of every screen."""

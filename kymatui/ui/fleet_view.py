@@ -16,7 +16,9 @@ from kymatui.ui.presenters.connection import Connection, describe
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet_pictures import FleetPicture, Key
+    from kymatui.domain.toggling import Toggle
     from kymatui.ui.widgets.row_list import Row
+    from kymatui.wiring.campaigns import Campaign, Pace
 
 FLEET: Final = "fleet"
 MOST_RUNTIMES: Final = 8
@@ -36,6 +38,8 @@ class FleetSource(Followed, Protocol):
     def straight_to(self) -> Key | None: ...
 
     def runtime(self, key: Key) -> Session: ...
+
+    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign: ...
 
 
 @dataclass(frozen=True, slots=True)

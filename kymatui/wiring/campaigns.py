@@ -94,11 +94,17 @@ class Campaign:
             raise
         return session
 
-    def carry_out(self, legs: Sequence[Leg], tell: Callable[[Leg], None], cancel: threading.Event) -> list[Leg]:
+    def carry_out(
+        self,
+        legs: Sequence[Leg],
+        tell: Callable[[Leg], None],
+        cancel: threading.Event,
+        begins: Callable[[Sequence[Leg]], None] = lambda _: None,
+    ) -> list[Leg]:
         """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
 
-        `tell` gets every leg when it has ended, from any thread. Raises what keeps the control plane from being read:
-        then nothing was changed.
+        `tell` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
+        what keeps the control plane from being read: then nothing was changed.
         """
         found = {leg.runtime: leg for leg in legs}
         planned = [leg.runtime for leg in legs if leg.outcome is Outcome.PLANNED]
@@ -117,6 +123,7 @@ class Campaign:
                 if failed or cancel.is_set():
                     found.update({leg.runtime: replace(leg, outcome=Outcome.NOT_BEGUN) for leg in wave})
                     continue
+                begins(wave)
                 for ended in pool.map(edited, wave):
                     found[ended.runtime] = ended
                     failed = failed or not ended.is_good

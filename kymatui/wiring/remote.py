@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.fleet_pictures import FleetPicture, Key
-from kymatui.errors import KymatuiError
+from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.fleet_sessions import FleetSession
 from kymatui.wiring.options import SessionOptions
@@ -18,6 +18,8 @@ from kymatui.wiring.runtime_sessions import RuntimeSession, owner_of
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.snapshots import Feed
+    from kymatui.domain.toggling import Toggle
+    from kymatui.wiring.campaigns import Campaign, Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,14 @@ class RemoteSession:
         """A session with one runtime; nothing is sent before its `start`."""
         by_hand = self._options.by_hand if self._straight in (None, key) else None
         return RuntimeSession(self.home, key, self._options.control, by_hand=by_hand, timing=self._timing)
+
+    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
+        """One edit over many runtimes; ConfigurationError where the one runtime's cluster was named by hand."""
+        from kymatui.wiring.campaigns import Campaign
+
+        if self._options.by_hand is not None:
+            raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
+        return Campaign(replace(self._options, runtime=""), toggle, pace)
 
     def retry(self) -> None:
         self._fleet.retry()

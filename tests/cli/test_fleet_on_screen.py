@@ -11,11 +11,14 @@ import pytest
 from kymatui.domain.objects import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import Cluster
+from kymatui.sandbox.world import fleet
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.fleet import FleetScreen
 from kymatui.ui.screens.menu import MenuScreen
 from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
@@ -24,6 +27,7 @@ from tests.ui.test_toggling import Person
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
+MODULE = "connectivity-proxy"
 GROUP = "operator.kyma-project.io"
 KYMA = GroupVersionKind(GROUP, "v1beta2", "Kyma")
 MANIFEST = GroupVersionKind(GROUP, "v1beta2", "Manifest")
@@ -47,7 +51,8 @@ def sides(two_clusters: Path) -> Iterator[tuple[Cluster, Cluster]]:
 
 
 def fleet_app(two_clusters: Path, runtime: str = "", **more: Any) -> FleetApp:
-    options = RemoteOptions(SessionOptions(str(two_clusters), "kcp"), runtime=runtime)
+    control = SessionOptions(str(two_clusters), "kcp", read_only=more.pop("read_only", False))
+    options = RemoteOptions(control, runtime=runtime)
     return FleetApp(lambda: open_remote(options), settings=Settings(), **more)
 
 
@@ -98,3 +103,79 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
     after = control.get(ON_KCP)
     assert after is not None
     assert (after["spec"], after["metadata"]["generation"]) == (before["spec"], before["metadata"]["generation"])
+
+
+async def planned(person: Person, verb: str) -> None:
+    """The plan of one verb with the module, for what is marked."""
+    await person.press("p")
+    await person.sees(ChoiceScreen)
+    await person.until(lambda: person.app.screen.query_one(PlanTable).move_to(verb))
+    await person.press("enter")
+    await person.until(lambda: bool(person.app.screen.query("#choice-module")))
+    await person.until(lambda: person.app.screen.query_one("#choice-module", PlanTable).move_to(MODULE))
+    await person.press("enter")
+    await person.sees(PlanScreen)
+
+
+async def marked_in(person: Person, *names: str) -> FleetScreen:
+    """The fleet with these runtimes marked."""
+    screen = person.app.screen
+    assert isinstance(screen, FleetScreen)
+    for name in names:
+        await person.until(lambda name=name: screen.main_widget().move_to(f"kcp-system/{name}"))  # type: ignore[misc]
+        await person.press("space")
+    return screen
+
+
+async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_stopped(
+    two_clusters: Path, sides: tuple[Cluster, Cluster]
+) -> None:
+    control, runtime = sides
+    paper = next(fleet.runtimes(1))
+    async with fleet_app(two_clusters, allow_fleet_writes=True).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        screen = await marked_in(person, "skr", paper)
+        assert screen.targets == tuple(sorted(screen.targets, key=[r.key for r in screen.main_widget().rows].index))
+        await planned(person, "enable")
+        lines = person.lines()
+        assert (lines[0][:5], "canary: " in lines[0]) == ("~ skr", True)
+        assert lines[1].startswith(f"! {paper}"[:12])
+        assert "unreached: access secret not found" in lines[1]
+        assert text(person.app, "#plan-head").splitlines()[0] == "1 planned, 1 unreached"
+        assert MODULE not in asked(runtime, ON_SKR)
+        await person.accepts()
+        assert await person.ended() == "done: 1 done"
+        job = person.app.desk.find(1)
+        assert job is not None
+        assert [step.title for step in job.steps] == ["skr"]
+        assert MODULE in asked(runtime, ON_SKR)
+        again = person.app.desk.again(1)
+        assert again is not None
+        person.app.desk.flow(again())
+        await person.sees(PlanScreen)
+        assert [line[:1] for line in person.lines()] == ["=", "!"], "what is done is done"
+        assert "no runtime is left" in text(person.app, "#plan-words")
+        await person.press("escape")
+        await planned(person, "disable")
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen), "what is uninstalled is agreed to by its number"
+        await person.press("1")
+        await person.accepts()
+        assert await person.ended(2) == "done: 1 done"
+    assert MODULE not in asked(runtime, ON_SKR)
+    assert asked(control, ON_KCP) == []
+
+
+@pytest.mark.parametrize(("read_only", "why"), [(False, "--allow-fleet-writes"), (True, "")])
+async def test_many_runtimes_are_edited_only_when_that_is_allowed(
+    two_clusters: Path, read_only: bool, why: str
+) -> None:
+    async with fleet_app(two_clusters, read_only=read_only).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        screen = await marked_in(person)
+        await person.until(lambda: bool(screen.main_widget().rows))
+        assert screen.why_off("edit_runtimes") == "mark runtimes first, with space"
+        await marked_in(person, "skr")
+        assert why in screen.why_off("edit_runtimes")
+        assert bool(screen.why_off("edit_runtimes")) is not read_only, "an audit sees the plan"
+        assert person.app.why_no_writes != ""

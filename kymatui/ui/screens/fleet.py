@@ -45,7 +45,8 @@ class FleetScreen(FramedScreen):
         Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waits", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
-        Binding("d", "compare", "KCP and SKR side by side", show=False, id="fleet.compare"),
+        Binding("d", "compare", "Compare", id="fleet.compare"),
+        Binding("a,p", "edit_runtimes", "Edit marked", id="fleet.edit"),
         Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="fleet.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="fleet.sort-state"),
@@ -99,6 +100,19 @@ class FleetScreen(FramedScreen):
             return
         self.fleet_app.look_at(key_of(key))
         self.fleet_app.ways.open(Step("compare"))
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """The marked runtimes in the order in which they stand there, also those that a filter hides behind them."""
+        table = self.main_widget()
+        shown = [row.key for row in table.rows if row.key in table.marked]
+        return (*shown, *sorted(table.marked - {*shown}))
+
+    def action_edit_runtimes(self) -> None:
+        """Plans one edit for every marked runtime; nothing is written before the plan is accepted."""
+        from kymatui.ui.flows.campaigning import edit_runtimes
+
+        self.fleet_app.desk.flow(edit_runtimes(self.fleet_app, self.targets))
 
     # what is shown
 
@@ -274,6 +288,12 @@ class FleetScreen(FramedScreen):
     def why_off(self, action: str) -> str:
         if action == "back" and not self._narrowed:
             return "this is the first screen"
+        if action == "edit_runtimes":
+            if self._group or not self.is_whole or not self.targets:
+                return "mark runtimes first, with space"
+            return "" if self.fleet_app.read_only else self.fleet_app.why_no_fleet_writes
+        if action == "compare" and (self._group or not self.is_whole or self.main_widget().cursor_key is None):
+            return "there is no runtime under the cursor"
         return super().why_off(action)
 
     @property

@@ -1,0 +1,160 @@
+"""One edit over many runtimes, from the fleet's screen: the choice, one plan a runtime in one table, the job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kymatui.domain.campaigns import Leg, Outcome, counted, waves
+from kymatui.domain.kymas import Policy
+from kymatui.domain.previews import Verdict
+from kymatui.domain.toggling import Toggle, Verb
+from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
+from kymatui.ui.presenters.campaigning import ended_words, preview, title
+from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.campaigns import AT_ONCE, Campaign, Pace
+from kymatui.wiring.jobs import Report, Work
+
+if TYPE_CHECKING:
+    from kymatui.ui.fleet_app import FleetApp
+
+FLEET_KEY = "fleet"
+_OWN = "the Kyma's own"
+_STAYS = "runtimes that are edited stay so; the same again goes on with the others"
+_WORDS = {
+    Verb.CHANNEL: "move it to another channel",
+    Verb.ENABLE: "ask for it",
+    Verb.DISABLE: "uninstall it",
+    Verb.MANAGE: "let lifecycle-manager manage it",
+    Verb.UNMANAGE: "keep it, updates end",
+    Verb.POLICY: "who makes the default resource",
+}
+_PACES = ((1, 1), (1, 4), (2, 4), (5, AT_ONCE))
+
+
+async def edit_runtimes(app: FleetApp, runtimes: Sequence[str]) -> None:
+    """From the choice to the job; `runtimes` are named `namespace/name`."""
+    while True:
+        verb = await _choose_verb(app, len(runtimes))
+        if verb is None:
+            return
+        chosen = await _choose(app, verb, runtimes)
+        if chosen is None:
+            continue
+        canaries, _, at_once = chosen["pace"].partition("/")
+        pace = Pace(int(canaries), int(at_once))
+        if await plan_runtimes(app, runtimes, _toggle(verb, chosen), pace) is not Verdict.EDITED:
+            return
+
+
+async def plan_runtimes(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace) -> Verdict:
+    """Plans every runtime in threads, shows all of it as one table, and begins the job when that is accepted."""
+    source = app.fleet_view.fleet_link.session
+    if source is None:
+        raise ConfigurationError("there is no connection to the control plane yet")
+    campaign = source.campaign(toggle, pace)
+    app.notify(f"planning {len(runtimes)} runtimes, {AT_ONCE} at once", timeout=3)
+    legs = await app.desk.aside(lambda: campaign.plan(runtimes))
+    answer = await app.push_screen_wait(PlanScreen(preview(legs, toggle, pace.canaries, pace.at_once)))
+    if answer.is_yes:
+        planned = sum(leg.outcome is Outcome.PLANNED for leg in legs)
+        run = partial(_carry_out, campaign, legs, pace)
+        work = Work(title(toggle, planned), run, "", frozenset({FLEET_KEY}), _steps(legs, pace), _STAYS)
+        app.desk.start(work, partial(_again, app, runtimes, toggle, pace))
+    return answer.verdict
+
+
+async def _again(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace) -> None:
+    """What is done is done: it is planned anew, and what is left of it is carried out."""
+    await plan_runtimes(app, runtimes, toggle, pace)
+
+
+def _steps(legs: Sequence[Leg], pace: Pace) -> tuple[str, ...]:
+    return tuple(map(_step, waves(legs, pace.canaries, pace.at_once)))
+
+
+def _step(wave: Sequence[Leg]) -> str:
+    return wave[0].name if len(wave) == 1 else f"{wave[0].name} and {len(wave) - 1} more"
+
+
+def _carry_out(campaign: Campaign, legs: Sequence[Leg], pace: Pace, report: Report) -> str:
+    done, lock = 0, threading.Lock()
+    total = sum(len(wave) for wave in waves(legs, pace.canaries, pace.at_once))
+
+    def tell(leg: Leg) -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            words = f"{leg.outcome.value}: {leg.words}" if leg.words else leg.outcome.value
+            report.say(words, done=done, total=total, about=leg.runtime)
+
+    def begins(wave: Sequence[Leg]) -> None:
+        report.step(_step(wave))
+
+    ended = campaign.carry_out(legs, tell, report.cancel, begins)
+    worked = [leg for leg, before in zip(ended, legs, strict=True) if before.outcome is Outcome.PLANNED]
+    words = ended_words(worked)
+    if report.cancel.is_set():
+        raise CancelledError(words)
+    if not all(leg.is_good for leg in worked):
+        raise PartlyDoneError(words)
+    return counted(worked)
+
+
+# the choice
+
+
+async def _choose_verb(app: FleetApp, number: int) -> Verb | None:
+    options = tuple(Option(verb.value, verb.value, words) for verb, words in _WORDS.items())
+    many = "1 runtime" if number == 1 else f"{number} runtimes"
+    chosen = await app.push_screen_wait(ChoiceScreen(f"edit {many}", [Question("verb", "what", options)]))
+    return Verb(chosen["verb"]) if chosen is not None else None
+
+
+async def _choose(app: FleetApp, verb: Verb, runtimes: Sequence[str]) -> dict[str, str] | None:
+    modules = _modules(app, runtimes, installed=verb is not Verb.ENABLE)
+    if not modules:
+        raise RefusedError("no module is known of these runtimes")
+    questions = [Question("module", "module", modules)]
+    if verb in (Verb.ENABLE, Verb.CHANNEL):
+        channels = [Option(_OWN, _OWN), *(Option(name, name) for name in _channels(app))]
+        questions.append(Question("channel", "channel", tuple(channels), _OWN))
+    if verb is Verb.POLICY:
+        questions.append(Question("policy", "default resource", tuple(Option(one, one) for one in Policy)))
+    questions.append(Question("pace", "how many", tuple(_pace(*pace) for pace in _PACES), "1/4"))
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} which module?", questions))
+
+
+def _pace(canaries: int, at_once: int) -> Option:
+    words = f"{canaries} first" if canaries == 1 else f"{canaries} first, one by one"
+    return Option(f"{canaries}/{at_once}", f"{words}, then {at_once} at once", "no further after a failure")
+
+
+def _modules(app: FleetApp, runtimes: Sequence[str], *, installed: bool) -> tuple[Option, ...]:
+    """Those that any of the runtimes has, with how many have it; to enable, whatever is offered, too."""
+    from kymatui.ui.presenters.fleet import key_of
+
+    picture = app.fleet.picture if app.fleet is not None else None
+    if picture is None:
+        return ()
+    chosen = [found for name in runtimes if (found := picture.runtimes.get(key_of(name))) is not None]
+    names = {one.name for runtime in chosen for one in runtime.modules}
+    if not installed:
+        names |= picture.offered
+    have = {name: sum(runtime.module(name) is not None for runtime in chosen) for name in names}
+    return tuple(Option(name, name, f"{have[name]} of {len(chosen)} have it") for name in sorted(names))
+
+
+def _channels(app: FleetApp) -> list[str]:
+    picture = app.fleet.picture if app.fleet is not None else None
+    found = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
+    return sorted(found - {""})
+
+
+def _toggle(verb: Verb, chosen: Mapping[str, str]) -> Toggle:
+    channel, policy = chosen.get("channel"), chosen.get("policy")
+    wanted = None if channel is None else "" if channel == _OWN and verb is Verb.CHANNEL else channel
+    return Toggle(verb, chosen["module"], None if wanted == _OWN else wanted, Policy(policy) if policy else None)

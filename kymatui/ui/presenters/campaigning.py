@@ -1,0 +1,81 @@
+"""One edit over many runtimes as what a person is shown before it is made, and of how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kymatui.domain.campaigns import Leg, Outcome, counted
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.toggling import Toggle
+from kymatui.ui.presenters import proposals
+
+_MARKS = {Outcome.PLANNED: Mark.CHANGE, Outcome.UNCHANGED: Mark.SAME}
+_NAMED: Final = 3
+
+
+def title(toggle: Toggle, number: int) -> str:
+    """`move istio to channel fast, 12 runtimes`."""
+    return f"{proposals.title([toggle])}, {'1 runtime' if number == 1 else f'{number} runtimes'}"
+
+
+def preview(legs: Sequence[Leg], toggle: Toggle, canaries: int, at_once: int) -> Preview:
+    """One line a runtime: those that are edited first in their order, then those that are not, with the reason."""
+    planned = [leg for leg in legs if leg.outcome is Outcome.PLANNED]
+    others = [leg for leg in legs if leg.outcome is not Outcome.PLANNED]
+    lines = [_planned(leg, canary=number < canaries) for number, leg in enumerate(planned)]
+    words = title(toggle, len(planned))
+    return Preview(
+        words,
+        lines=(*lines, *map(_left_out, others)),
+        charge=counted(legs),
+        refusals=() if planned else ("no runtime is left that could be edited",),
+        warnings=tuple(_warnings(planned, others, canaries, at_once)),
+        consents=tuple(_consents(planned)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )
+
+
+def _planned(leg: Leg, *, canary: bool) -> PreviewLine:
+    note = "; ".join(leg.effects) or "nothing else follows from it"
+    diff = tuple(
+        line
+        for field, before, after in leg.lines
+        for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
+    )
+    return PreviewLine(Mark.CHANGE, leg.name, f"canary: {note}" if canary else note, diff)
+
+
+def _left_out(leg: Leg) -> PreviewLine:
+    words = leg.words if leg.outcome is Outcome.UNCHANGED else f"{leg.outcome.value}: {leg.words}"
+    return PreviewLine(_MARKS.get(leg.outcome, Mark.CONFLICT), leg.name, words, (f"  {leg.words}",))
+
+
+def _warnings(planned: Sequence[Leg], others: Sequence[Leg], canaries: int, at_once: int) -> Iterator[str]:
+    if planned:
+        first = min(canaries, len(planned))
+        pace = f"{'the first' if first == 1 else f'the first {first}, one by one'}; then {at_once} at once"
+        yield f"{pace}; each is followed until it is ready, and after a failure no further one is begun"
+    left = sum(leg.outcome is not Outcome.UNCHANGED for leg in others)
+    if left:
+        yield f"{left} of the runtimes cannot be edited, and are left out"
+    yield from dict.fromkeys(text for leg in planned for text in leg.warnings)
+
+
+def _consents(planned: Sequence[Leg]) -> Iterator[Consent]:
+    """What uninstalls on many clusters is agreed to by their number."""
+    loses = sum(any("uninstalled" in words for words in leg.effects) for leg in planned)
+    if loses:
+        yield Consent("number", f"it is uninstalled from {loses} runtimes", typed=str(loses))
+
+
+def ended_words(worked: Sequence[Leg]) -> str:
+    """How many stand how; the failures, and what was not begun, by name."""
+    said = [counted(worked)]
+    for outcome in (Outcome.FAILED, Outcome.REFUSED, Outcome.UNREACHED, Outcome.NOT_BEGUN):
+        found = [leg for leg in worked if leg.outcome is outcome]
+        names = ", ".join(f"{leg.name} ({leg.words})" if leg.words else leg.name for leg in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        said += [f"{outcome.value}: {names}{more}"] if found else []
+    return "; ".join(said)
