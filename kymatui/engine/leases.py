@@ -1,7 +1,8 @@
 """Who works on a module works on it alone: a Lease in the cluster, with a name that people can ask.
 
 A lease that its holder has not renewed for its duration (as seen from here: clocks of machines differ) is taken over,
-and so is one whose holder was a process of this machine that is gone.
+and so is one whose holder was a process of this machine that is gone. A holder who cannot renew it stops before that:
+after two thirds of the duration, as holders do that use client-go.
 """
 
 from __future__ import annotations
@@ -46,7 +47,12 @@ class Lease:
         self._identity = identity
         self._terms = terms or Terms()
         self._version = ""
+        self._renewed = 0.0
+        self._trying_since: float | None = None
+        self._taken_by = ""
         self.waited = False
+        self.cut_off = False
+        """Whether it could not be renewed in time, though nobody is known to have taken it."""
 
     @property
     def name(self) -> str:
@@ -54,7 +60,7 @@ class Lease:
 
     @contextlib.contextmanager
     def hold(self, cancel: threading.Event, tell: Callable[[str], None]) -> Iterator[threading.Event]:
-        """Yields an event that is set when `cancel` is, or when the lease was lost to somebody else.
+        """Yields an event that is set when `cancel` is, and when the lease was lost or could not be renewed in time.
 
         Raises RefusedError that names the holder where he does not let go in time.
         """
@@ -67,7 +73,7 @@ class Lease:
             yield stopped
         except CancelledError:
             if lost:
-                raise RefusedError(lost[0], hint="somebody else is at work on it now; look, and run it again") from None
+                raise RefusedError(lost[0], hint=self._advice()) from None
             raise
         finally:
             ended.set()
@@ -153,31 +159,50 @@ class Lease:
 
     def _keep(self, cancel: threading.Event, stopped: threading.Event, ended: threading.Event, lost: list[str]) -> None:
         """Renews every third of the duration; passes on that somebody stopped the run."""
-        due = self._clock.now() + self._terms.duration / 3
+        third = self._terms.duration / 3
+        self._renewed = self._clock.now()
+        due, renewal = self._renewed + third, threading.Thread(target=self._renew)
         while not ended.wait(0.05):
             if cancel.is_set():
                 stopped.set()
-            if self._clock.now() < due:
-                continue
-            due = self._clock.now() + self._terms.duration / 3
-            taken_by = self._renew()
-            if taken_by:
-                lost.append(f"the lease of {self._ref} was lost to {taken_by}")
+            now = self._clock.now()
+            if self._taken_by or self._is_late(now, third):
+                lost.append(self._why_lost(now))
                 stopped.set()
                 return
+            if now >= due and not renewal.is_alive():
+                due = now + third
+                self._trying_since = now if self._trying_since is None else self._trying_since
+                # Whoever does not answer keeps this thread from nothing: it has to see that time is over.
+                renewal = threading.Thread(target=self._renew, name="lease-renewal", daemon=True)
+                renewal.start()
 
-    def _renew(self) -> str:
-        """Who has taken the lease, or "". A server that does not answer now may answer in time."""
-        try:
+    def _is_late(self, now: float, third: float) -> bool:
+        since = self._trying_since
+        self.cut_off = since is not None and now - since >= third and now - self._renewed >= 2 * third
+        return self.cut_off
+
+    def _why_lost(self, now: float) -> str:
+        if self._taken_by:
+            return f"the lease of {self._ref} was lost to {self._taken_by}"
+        return f"the lease of {self._ref} could not be renewed for {now - self._renewed:.0f} s"
+
+    def _advice(self) -> str:
+        if self._taken_by:
+            return "somebody else is at work on it now; look, and run it again"
+        return "others may take it now; run it again when the cluster answers"
+
+    def _renew(self) -> None:
+        """Notes who has taken the lease. A server that does not answer now may answer in time."""
+        began = self._clock.now()
+        with contextlib.suppress(ClusterError):
             found = self._cluster.get(self._ref)
-            if found is None:
-                return ""  # its namespace is being deleted, by this very run
-            if _holder(found) != self._identity:
-                return _holder(found) or "nobody"
-            self._version = _version(self._cluster.update(self._body(found)))
-        except ClusterError:
-            return ""
-        return ""
+            if found is not None:  # else its namespace is being deleted, by this very run
+                if _holder(found) != self._identity:
+                    self._taken_by = _holder(found) or "nobody"
+                    return
+                self._version = _version(self._cluster.update(self._body(found)))
+            self._renewed, self._trying_since = began, None
 
     def _release(self) -> None:
         with contextlib.suppress(ClusterError):  # whoever comes next takes it over when it has expired

@@ -16,8 +16,16 @@ from kymatui.engine.identities import is_dead, own_identity
 from kymatui.engine.journals import Journal, Mark, read_journal, unfinished
 from kymatui.engine.leases import LEASE, Lease, Terms
 from kymatui.engine.plans import Action
+from kymatui.engine.ports import Cluster, Object
 from kymatui.engine.running import SystemClock
-from kymatui.errors import CancelledError, ConfigurationError, OutdatedError, PartlyDoneError, RefusedError
+from kymatui.errors import (
+    CancelledError,
+    ConfigurationError,
+    OutdatedError,
+    PartlyDoneError,
+    RefusedError,
+    UnreachableError,
+)
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, actions, apply, bundle, install, plan
 from tests.engine.places import Place, eventually
@@ -66,6 +74,40 @@ def test_a_lease_that_is_let_go_is_there_for_the_next(place: Place) -> None:
     for name in ("ann", "bob"):
         with lease(place, name).hold(threading.Event(), silent):
             assert holder(place) == name
+
+
+class Deaf:
+    """A cluster that takes the lease, and then answers nothing more."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def create(self, body: Object) -> Object:
+        return self._cluster.create(body)
+
+    def get(self, ref: ObjectRef) -> Object:
+        raise UnreachableError("nobody answers")
+
+
+class Fast(SystemClock):
+    """A hundred times as fast."""
+
+    def now(self) -> float:
+        return super().now() * 100
+
+
+def test_who_cannot_renew_his_lease_stops_before_others_may_take_it(place: Place) -> None:
+    place.make_namespace()
+    alone = Lease(Deaf(place.connect()), Fast(), "m", place.namespace, "ann")  # type: ignore[arg-type]
+
+    def work() -> None:
+        with alone.hold(threading.Event(), silent) as stopped:
+            assert stopped.wait(30)
+            raise CancelledError("stopped")
+
+    with pytest.raises(RefusedError, match=r"could not be renewed for 1\d s"):
+        work()
+    assert alone.cut_off
 
 
 def test_a_lease_that_nobody_renews_is_taken_over(place: Place) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +15,7 @@ from kymatui.engine.controllers.manifest.lookouts import Lookouts
 from kymatui.engine.controllers.manifest.operating import ManifestController
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.ports import Cluster, PatchKind
-from kymatui.errors import KymatuiError, RefusedError
+from kymatui.errors import KymatuiError, RefusedError, UnreachableError
 from tests.engine.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map
 from tests.engine.places import eventually
@@ -27,6 +28,7 @@ class Operator:
     """A controller in a thread."""
 
     site: Site
+    lease: float = 15.0
     said: list[str] = field(default_factory=list)
     told: list[KymatuiError] = field(default_factory=list)
     raised: list[BaseException] = field(default_factory=list)
@@ -39,7 +41,7 @@ class Operator:
     def _run(self) -> None:
         try:
             controller = ManifestController(
-                self.site, lambda ref, error, seconds: self.told.append(error), tell=self.said.append
+                self.site, lambda ref, error, seconds: self.told.append(error), tell=self.said.append, lease=self.lease
             )
             controller.run(self.cancel)
         except BaseException as error:  # noqa: BLE001 (the test looks at it)
@@ -131,6 +133,33 @@ def test_a_lifecycle_manager_that_comes_is_given_way_to(desk: Desk) -> None:
         eventually(lambda: len(running.told) > 1, "and again, after the next change", 60)
     assert all(isinstance(error, RefusedError) and "lifecycle-manager" in str(error) for error in running.told)
     assert value(desk, "contested") == "1"
+
+
+class Loose:
+    """A cluster to which the connection can be cut."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.cut = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.cut and name != "name":
+            raise UnreachableError("nobody answers")
+        return getattr(self._cluster, name)
+
+
+def test_an_operator_cut_off_for_longer_than_its_lease_works_again_when_it_holds_it_again(desk: Desk) -> None:
+    home = Loose(desk.site.home)
+    put(desk, "far", "1")
+    running = Operator(replace(desk.site, home=cast(Cluster, home)), lease=1.5)
+    eventually(lambda: value(desk, "far") == "1", "it works", 60)
+    home.cut = True
+    eventually(lambda: any("cut off" in words for words in running.said), "it has stopped", 60)
+    put(desk, "far", "2")
+    home.cut = False
+    eventually(lambda: value(desk, "far") == "2", "it works again", 60)
+    running.stop()
+    assert running.raised == []
 
 
 class Broken:

@@ -14,9 +14,9 @@ from kymatui.engine.controllers.manifest.reconciling import ManifestReconciler
 from kymatui.engine.controllers.queues import WorkQueue
 from kymatui.engine.controllers.workers import WORKERS, Workers
 from kymatui.engine.identities import own_identity
-from kymatui.engine.leases import Lease, Terms
-from kymatui.engine.retrying import PatientCluster
-from kymatui.errors import CancelledError, KymatuiError, NotFoundError, RefusedError
+from kymatui.engine.leases import DURATION, Lease, Terms
+from kymatui.engine.retrying import PatientCluster, is_lost
+from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError, RefusedError
 
 RESYNC: Final = 1800.0
 """Seconds between two looks at a Manifest of which nothing changes."""
@@ -39,50 +39,72 @@ class ManifestController:
         tell: Callable[[str], None] = lambda words: None,
         workers: int = WORKERS,
         resync: float = RESYNC,
+        lease: float = DURATION,
     ) -> None:
         self._site = site
         self._told = told
         self._tell = tell
         self._resync = resync
+        self._lease_seconds = lease
+        self._led = False
         self.queue: WorkQueue[ObjectRef] = WorkQueue()
         self._reconciler = ManifestReconciler(site)
-        self._workers = Workers("manifests", self.queue, self._reconcile, self._failed, workers=workers)
+        self._count = workers
 
     def run(self, cancel: threading.Event) -> None:
-        """Returns when `cancel` is set.
+        """Returns when `cancel` is set. Cut off from the cluster for longer than its Lease allows, it stops working.
+
+        It goes on when it holds the Lease again.
 
         Raises NotFoundError where the cluster does not know Manifests, RefusedError where its Lease was lost to
         another, and whatever a defect raised.
         """
         kind = manifest_kind(self._site)
+        while self._lead(kind, cancel):
+            self.queue = WorkQueue()
+            self._tell(f"cut off from {self._site.home.name}: nothing is done until the Lease is held again")
+
+    def _lead(self, kind: GroupVersionKind, cancel: threading.Event) -> bool:
+        """One term of office; whether it ended because the cluster could not be reached."""
         patient = PatientCluster(self._site.home, self._site.clock, threading.Event(), self._site.limits.patience)
-        terms = Terms(patience=float("inf"))
+        terms = Terms(self._lease_seconds, patience=float("inf"))
         lease = Lease(patient, self._site.clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
         try:
             with lease.hold(cancel, _each_once(self._tell)) as stopped:
                 self._work(kind, stopped)
         except CancelledError:
-            return  # while it waited for another
-        if not cancel.is_set():
-            raise RefusedError(
-                f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped",
-                hint="start it again: it waits until the other is gone",
-            )
+            return False  # while it waited for another
+        except RefusedError:
+            if not lease.cut_off:
+                raise
+        except ClusterError as error:
+            if not (self._led and is_lost(error)):
+                raise
+            self._site.clock.sleep(_LOOK, cancel)
+            return not cancel.is_set()
+        if lease.cut_off or cancel.is_set():
+            return not cancel.is_set()
+        raise RefusedError(
+            f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped",
+            hint="start it again: it waits until the other is gone",
+        )
 
     def _work(self, kind: GroupVersionKind, stopped: threading.Event) -> None:
+        workers = Workers("manifests", self.queue, self._reconcile, self._failed, workers=self._count)
         with self._site.home.follow([(kind, "")]) as manifests:
             for raw in self._site.home.list(kind, cancel=stopped):
                 self.queue.add(read_ref(raw))
+            self._led = True
             self._site.lookouts.begin(self.queue.add)
-            self._workers.start()
+            workers.start()
             try:
-                while not (stopped.is_set() or self._workers.ended):
+                while not (stopped.is_set() or workers.ended):
                     for ref in manifests.wait(_LOOK):
                         self.queue.add(ref)
             finally:
-                self._workers.stop()
+                workers.stop()
                 self._site.lookouts.end()
-                self._workers.join(self._site.limits.gone)
+                workers.join(self._site.limits.gone)
 
     def _reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         try:
