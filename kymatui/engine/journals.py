@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -24,6 +25,10 @@ class Mark(StrEnum):
     BEGUN = "begun"
     DONE = "done"
     FAILED = "failed"
+
+
+RUN: Final = "run"
+"""What the lines say that stand around a whole run; the object is its purpose, as in "install keda"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.concurrency import WIDTH
 from kymatui.engine.identities import own_identity
-from kymatui.engine.journals import Journal, Mark
+from kymatui.engine.journals import RUN, Journal, Mark
 from kymatui.engine.leases import Lease, Terms
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
@@ -111,14 +111,21 @@ def begin(
     tell: Callable[[Progress], None] | None = None,
     limits: Limits | None = None,
     manager: str = FIELD_MANAGER,
+    purpose: str = "",
 ) -> Iterator[Run]:
-    """A run on a cluster. `tell` is called from any thread."""
+    """A run on a cluster. `tell` is called from any thread.
+
+    With a purpose ("install keda 1.5.0") the journal says when the whole run began and ended, so that one that is
+    killed between two steps is known for what it was.
+    """
     chosen_clock, chosen_cancel, chosen = clock or SystemClock(), cancel or threading.Event(), limits or Limits()
     identity = own_identity()
     book = Journal(journal, identity, chosen_clock.now)
     patient = PatientCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
+    run = Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster)
     try:
-        yield Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster)
+        with run.step(RUN, purpose) if purpose else contextlib.nullcontext():
+            yield run
     finally:
         book.close()
 

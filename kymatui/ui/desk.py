@@ -50,12 +50,8 @@ class Desk:
 
     def start(self, work: Work, again: Again | None = None) -> Job | None:
         """Begins a job, or queues it; None where nothing may be written. `again` is offered where it is refused."""
-        from kymatui.wiring.jobs import Jobs
-
         if self._runner is None:
-            self._runner = Jobs(
-                lambda jobs: self._publish(JOBS, jobs), read_only=lambda: self._app.read_only, now=self._app.clock
-            )
+            self._runner = self._new_runner()
         try:
             job = self._runner.start(work)
         except ReadOnlyError as error:
@@ -65,6 +61,18 @@ class Desk:
             self._again[job.number] = again
         self._app.notify(f"#{job.number} {plain(work.title)}   J shows the jobs", markup=False, timeout=3)
         return job
+
+    def _new_runner(self) -> Jobs:
+        from kymatui.wiring.job_books import JobBook
+        from kymatui.wiring.jobs import Jobs
+
+        place = self._app.view.place
+        return Jobs(
+            lambda jobs: self._publish(JOBS, jobs),
+            read_only=lambda: self._app.read_only,
+            now=self._app.clock,
+            book=JobBook(place.context) if place is not None else None,
+        )
 
     def find(self, number: int) -> Job | None:
         return next((job for job in self.jobs if job.number == number), None)

@@ -386,7 +386,14 @@ class _Going:
         assert found is not None
         journal = journal_path(found.cluster, found.inventory.namespace, found.inventory.name)
         agreement = self._agreement
-        with begin(self._cluster, cancel=self._cancel, journal=journal, tell=self._tell, limits=self._limits()) as run:
+        with begin(
+            self._cluster,
+            cancel=self._cancel,
+            journal=journal,
+            tell=self._tell,
+            limits=self._limits(),
+            purpose=f"delete {self._module}",
+        ) as run:
             ended = delete(found, run, cascade=agreement.cascade, accept_unknown=agreement.accept_unknown)
         self._gone += ended.gone
         self._kept += [(step.ref, step.reason) for step in ended.kept]

@@ -154,7 +154,8 @@ class Directing:
         if standing.refusals:
             raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
         journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-        with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell) as run:
+        purpose = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".strip()
+        with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell, purpose=purpose) as run:
             ended = apply(plan, run)
         return f"{len(ended.written)} written, {len(ended.deleted)} deleted"
 

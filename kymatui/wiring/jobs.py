@@ -38,13 +38,19 @@ from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
 
 if TYPE_CHECKING:
     from kymatui.engine.running import Progress
+    from kymatui.wiring.job_books import JobBook, Purpose
 
 WIDTH = 4
+PATIENCE = 3600.0
+"""Seconds for which a job follows what others do; after that it ends, and says where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a job is to do; see `kymatui.domain.jobs.Job` for the words. `run` returns how it ended, in words."""
+    """What a job is to do; see `kymatui.domain.jobs.Job` for the words. `run` returns how it ended, in words.
+
+    With a `purpose` it is written down, so that it can be gone on with where its process is killed.
+    """
 
     title: str
     run: Callable[[Report], str]
@@ -52,6 +58,7 @@ class Work:
     keeps: frozenset[str] = frozenset()
     steps: tuple[str, ...] = ()
     stays: str = "what was done until then stays as it is"
+    purpose: Purpose | None = None
 
 
 class Report:
@@ -110,8 +117,10 @@ class Jobs:
         width: int = WIDTH,
         now: Callable[[], float] = time.time,
         read_only: Callable[[], bool] = lambda: False,
+        book: JobBook | None = None,
     ) -> None:
         self.now = now
+        self._book = book
         self._publish = publish
         self._width = width
         self._read_only = read_only
@@ -147,6 +156,8 @@ class Jobs:
             )
             self._jobs[number] = job
             self._works[number], self._reports[number] = work, Report(self, number)
+            if self._book is not None and work.purpose is not None:
+                self._book.begun(job, work.purpose)
             self._schedule()
             return self._jobs[number]
 
@@ -157,8 +168,7 @@ class Jobs:
             if job is None or job.is_over:
                 return
             if job.state is JobState.QUEUED:
-                self._jobs[number] = ended(job, self.now(), CancelledError("nothing was begun"))
-                self._schedule()
+                self._end(number, CancelledError("nothing was begun"))
                 return
             self._jobs[number] = logged(replace(job, state=JobState.STOPPING), LogLine(self.now(), "is to stop"))
             self._reports[number].cancel.set()
@@ -226,5 +236,13 @@ class Jobs:
             text = f"{type(error).__name__}: {error}"
             outcome = KymatuiError(text, hint="this is a defect of kymatui; please report it")
         with self._lock:
-            self._jobs[number] = ended(self._jobs[number], self.now(), outcome)
-            self._schedule()
+            self._end(number, outcome)
+
+    def _end(self, number: int, outcome: str | KymatuiError) -> None:
+        """What is stopped because the program ends has no last line in the book: the next start offers it again."""
+        job = self._jobs[number] = ended(self._jobs[number], self.now(), outcome)
+        purpose = self._works[number].purpose
+        stopped = self._closed and job.state is JobState.CANCELLED
+        if self._book is not None and purpose is not None and not stopped:
+            self._book.ended(job, purpose)
+        self._schedule()

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kymatui.wiring.sessions import CatalogSession
 
 _LOOK = 1.0
-QUIET = 300.0
-"""Seconds without any change after which a person is told whom to look after."""
 _LEASE = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
 
 
@@ -154,9 +152,13 @@ class Manifesting:
         changed: threading.Event,
         tell: Callable[[Reconciled], None],
         cancel: threading.Event,
+        timeout: float,
     ) -> str:
-        """Until the operator is done with it. Raises PartlyDoneError where somebody else interferes, CancelledError."""
-        last = None
+        """Until the operator is done with it.
+
+        Raises PartlyDoneError where somebody else interferes or `timeout` seconds are over, CancelledError.
+        """
+        last, deadline = None, time.monotonic() + timeout
         while True:
             changed.clear()
             now = reconciled(self._live(proposal, written[0]), *written)
@@ -168,6 +170,8 @@ class Manifesting:
             if now != last:
                 tell(now)
                 last = now
+            if time.monotonic() >= deadline:
+                raise PartlyDoneError(f"the Manifest is written; not done within {timeout:g} s: {now.words}")
             if cancel.is_set():
                 raise CancelledError("the Manifest is written; the operator goes on with it")
             changed.wait(_LOOK)

@@ -1,22 +1,27 @@
-"""Runs that were cut off: their journals end in the middle of a step, and whoever wrote them is gone."""
+"""Runs that were cut off: their journals have a beginning without an end, and whoever wrote them is gone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from kymatui.errors import ConfigurationError
+from kymatui.wiring.job_books import Left, left_over
 
+_OF_RUNS: Final = ("install", "upgrade", "delete")
 _OF_DELETION: Final = frozenset({"forget", "let go", "drop finalizers"})
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """One run on a module that did not come to its end; `began` in seconds of the Unix clock.
+    """One run that did not come to its end; `began` in seconds of the Unix clock.
 
-    `steps` are those of which nobody knows whether they were done, as in "create Deployment kyma-system/keda".
+    steps    those of which nobody knows whether they were done, as in "create Deployment kyma-system/keda"; none where
+             it was cut off between two
+    kind     what it was for ("install", "upgrade", "delete", "enable" …), "" where the journal does not say
+    modules  what it was about, where that is more than `name`; `given` are the choices that led to it
     """
 
     name: str
@@ -24,20 +29,59 @@ class CutOff:
     deletion: bool
     began: float
     steps: tuple[str, ...]
+    kind: str = ""
+    modules: tuple[str, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
 
 
 def cut_off(context: str) -> tuple[CutOff, ...]:
-    """The runs of this machine on a cluster that were cut off, the last one first."""
+    """The runs of this machine on a cluster that were cut off, the last one first, one of each module."""
     from kymatui.wiring.engine import journal_path
 
     folder = journal_path(context, "_", "_").parents[1]
-    found = [one for path in sorted(folder.glob("*/*.jsonl")) for one in _read(path)]
-    return tuple(sorted(found, key=lambda one: -one.began))
+    found = {one.name: one for path in sorted(folder.glob("*/*.jsonl")) for one in _read(path)}
+    for left in reversed(left_over(context)):
+        name = " ".join(left.purpose.modules)
+        if not _was_finished(left, folder):
+            found[name] = _joined(left, name, found.get(name))
+    return tuple(sorted(found.values(), key=lambda one: -one.began))
+
+
+def _was_finished(left: Left, folder: Path) -> bool:
+    """Whether a run on the module came to its end since: the job's own, or a later one of anybody on this machine."""
+    from kymatui.engine.journals import Mark, read_journal, unfinished
+
+    if left.purpose.kind not in _OF_RUNS:
+        return False
+    for path in folder.glob(f"*/{left.purpose.modules[0]}.jsonl"):
+        try:
+            entries = list(read_journal(path))
+        except ConfigurationError:
+            continue
+        if entries and entries[-1].time > left.began and not unfinished(iter(entries)):
+            return entries[-1].mark is Mark.DONE
+    return False
+
+
+def _joined(left: Left, name: str, run: CutOff | None) -> CutOff:
+    """A job, with the steps of its run where it had come to one."""
+    purpose = left.purpose
+    made = run if run is not None else CutOff(name, "", False, left.began, ())
+    return replace(
+        made,
+        deletion=purpose.kind == "delete",
+        began=left.began,
+        kind=purpose.kind,
+        modules=purpose.modules,
+        given=purpose.given,
+        title=left.title,
+    )
 
 
 def _read(path: Path) -> Iterator[CutOff]:
     from kymatui.engine.identities import is_dead
-    from kymatui.engine.journals import Mark, read_journal, unfinished
+    from kymatui.engine.journals import RUN, Mark, read_journal, unfinished
 
     try:
         entries = list(read_journal(path))
@@ -47,8 +91,9 @@ def _read(path: Path) -> Iterator[CutOff]:
     if not left or not is_dead(left[-1].run):
         return
     own = [entry for entry in entries if entry.run == left[-1].run]
-    begun = {entry.what for entry in own if entry.mark is Mark.BEGUN}
-    deletion = bool(begun & _OF_DELETION) or begun == {"delete"}
-    yield CutOff(
-        path.stem, path.parent.name, deletion, own[0].time, tuple(f"{one.what} {one.on}".strip() for one in left)
-    )
+    begun = {entry.what for entry in own if entry.mark is Mark.BEGUN and entry.what != RUN}
+    purpose = next((entry.on for entry in left if entry.what == RUN), "")
+    kind = purpose.partition(" ")[0]
+    deletion = kind == "delete" if kind else bool(begun & _OF_DELETION) or begun == {"delete"}
+    steps = tuple(f"{one.what} {one.on}".strip() for one in left if one.what != RUN)
+    yield CutOff(path.stem, path.parent.name, deletion, own[0].time, steps, kind, title=purpose)

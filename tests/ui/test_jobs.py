@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.jobs import Job, JobState, module_key
+from kymatui.domain.jobs import Job, JobState, LogLine, module_key
 from kymatui.domain.problems import Actor
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.navigation import Step
+from kymatui.ui.presenters.jobs import job_rows, silence
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.jobs import JobScreen, JobsScreen
@@ -171,3 +172,18 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         assert app.shown is not None
         app.shown.run_line("resume")
         await until(pilot, lambda: app.shown is not None and app.shown.step == Step("delete", "keda"))
+
+
+@pytest.mark.parametrize(
+    ("waits", "actor", "seconds", "said"),
+    [
+        ("the Manifest", Actor.KLM, 299.0, ""),
+        ("the Manifest", Actor.KLM, 300.0, "nothing has moved for 5m: is lifecycle-manager running?"),
+        ("a name", Actor.YOU, 7200.0, "nothing has moved for 2h: it waits for you"),
+        ("", Actor.KLM, 7200.0, ""),
+    ],
+)
+def test_who_waits_for_long_is_told_whom_to_look_after(waits: str, actor: Actor, seconds: float, said: str) -> None:
+    job = Job(1, "enable keda", state=JobState.RUNNING, waits_for=waits, actor=actor, log=(LogLine(1_000.0, "begun"),))
+    assert silence(job, 1_000.0 + seconds) == said
+    assert said in " ".join(cell.text for row in job_rows([job], 1_000.0 + seconds) for cell in row.cells.values())

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kymatui.engine.identities import own_identity
-from kymatui.engine.journals import Journal, Mark
+from kymatui.engine.journals import RUN, Journal, Mark, read_journal
+from kymatui.engine.ports import Cluster
+from kymatui.engine.running import begin
+from kymatui.errors import PartlyDoneError
 from kymatui.wiring.engine import journal_path
 from kymatui.wiring.unfinished import cut_off
 
@@ -52,3 +57,95 @@ def test_what_ended_failed_or_still_runs_is_left_alone(dead: str) -> None:
     write("again", dead, (Mark.BEGUN, "create"))
     write("again", own_identity(), (Mark.BEGUN, "create"), (Mark.DONE, "create"))
     assert cut_off("prod-eu") == ()
+
+
+def test_a_run_that_was_killed_between_two_steps_is_known_for_what_it_was(dead: str) -> None:
+    journal = Journal(journal_path("prod-eu", "kyma-system", "keda"), dead, lambda: 1_000.0)
+    journal.write(Mark.BEGUN, RUN, "upgrade keda 1.6.0")
+    journal.write(Mark.BEGUN, "create", LINE)
+    journal.write(Mark.DONE, "create", LINE)
+    journal.close()
+    (one,) = cut_off("prod-eu")
+    assert (one.kind, one.title, one.deletion, one.steps) == ("upgrade", "upgrade keda 1.6.0", False, ())
+
+
+def test_a_run_says_in_its_journal_where_it_begins_and_how_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    cluster = cast("Cluster", None)  # nothing is asked of it
+
+    def fail() -> None:
+        with begin(cluster, journal=path, purpose="delete keda"):
+            raise PartlyDoneError("held")
+
+    with begin(cluster, journal=path, purpose="install keda"):
+        pass
+    with pytest.raises(PartlyDoneError):
+        fail()
+    said = [(entry.mark, entry.what, entry.on) for entry in read_journal(path)]
+    assert said == [
+        (Mark.BEGUN, RUN, "install keda"),
+        (Mark.DONE, RUN, "install keda"),
+        (Mark.BEGUN, RUN, "delete keda"),
+        (Mark.FAILED, RUN, "delete keda"),
+    ]
+
+
+# jobs of a front end
+
+DONE = """
+jobs.start(Work("done", lambda report: "", purpose=Purpose("install", ("nats",))))
+assert jobs.wait(20)
+"""
+KILLED = """
+jobs.start(Work("enable keda in channel fast", hang, purpose=Purpose("enable", ("keda",), {"channel": "fast"})))
+jobs.start(Work("upgrade serverless", hang, purpose=Purpose("upgrade", ("serverless",))))
+os._exit(9)
+"""
+QUIT = """
+def stopped(report):
+    report.cancel.wait()
+    report.step("the next one")
+
+jobs.start(Work("delete keda", stopped, purpose=Purpose("delete", ("keda",))))
+jobs.close()
+assert jobs.wait(20)
+"""
+PERSON = """
+job = jobs.start(Work("delete keda", stopped, purpose=Purpose("delete", ("keda",))))
+jobs.cancel(job.number)
+assert jobs.wait(20)
+"""
+WORLD = """
+import os, threading
+from kymatui.wiring.job_books import JobBook, Purpose
+from kymatui.wiring.jobs import Jobs, Work
+jobs = Jobs(lambda all: None, book=JobBook("prod-eu"), now=lambda: 1_000.0)
+hang = lambda report: threading.Event().wait() or ""
+stopped = lambda report: report.cancel.wait() and report.step("the next one") or ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        (DONE + PERSON, {}),
+        (KILLED, {"keda": ("enable", {"channel": "fast"}), "serverless": ("upgrade", {})}),
+        (QUIT, {"keda": ("delete", {})}),
+    ],
+    ids=["ended, or stopped by a person", "killed", "the program was quit"],
+)
+def test_a_job_whose_program_ended_is_offered_again(script: str, left: dict[str, object], tmp_path: Path) -> None:
+    home = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", WORLD + script], check=False, env=home)
+    assert {one.name: (one.kind, dict(one.given)) for one in cut_off("prod-eu")} == left
+    assert cut_off("prod-us") == ()
+
+
+def test_a_job_whose_run_came_to_its_end_elsewhere_is_not_offered(tmp_path: Path) -> None:
+    home = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", WORLD + KILLED], check=False, env=home)
+    journal = Journal(journal_path("prod-eu", "kyma-system", "serverless"), own_identity(), lambda: 2_000.0)
+    journal.write(Mark.BEGUN, RUN, "upgrade serverless 1.1.0")
+    journal.write(Mark.DONE, RUN, "upgrade serverless 1.1.0")
+    journal.close()
+    assert [one.name for one in cut_off("prod-eu")] == ["keda"]

@@ -17,6 +17,7 @@ from kymatui.ui.presenters.departing import preview
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.departing import Agreement, Departing
+from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import Report, Work
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def begin(app: KymatuiApp, departing: Departing, seen: Departure, agreement: Agr
     """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
     run = partial(_carry_out, departing, seen.module, agreement, app.view.link)
     keeps = frozenset({module_key(seen.module)})
-    app.desk.start(
-        Work(f"delete {seen.module}", run, seen.module, keeps, stays=_STAYS), partial(open_deletion, app, seen.module)
-    )
+    purpose = Purpose("delete", (seen.module,))
+    work = Work(f"delete {seen.module}", run, seen.module, keeps, stays=_STAYS, purpose=purpose)
+    app.desk.start(work, partial(open_deletion, app, seen.module))
 
 
 def _carry_out(departing: Departing, module: str, agreement: Agreement, link: Link[Any], report: Report) -> str:

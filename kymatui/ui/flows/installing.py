@@ -15,6 +15,7 @@ from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.directing import Directing, Standing, Wanted, newer
+from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import Report, Work
 
 if TYPE_CHECKING:
@@ -159,11 +160,11 @@ async def _plan(app: KymatuiApp, directing: Directing, wanted: Sequence[Wanted],
             made = plan
             if f"force {one.module}" in answer.consents:
                 made = replace(plan, intent=replace(plan.intent, force=True))
-            begin(app, directing, made, again)
+            begin(app, directing, made, one, again)
     return answer.verdict
 
 
-def begin(app: KymatuiApp, directing: Directing, plan: Plan, again: Again) -> None:
+def begin(app: KymatuiApp, directing: Directing, plan: Plan, wanted: Wanted, again: Again) -> None:
     """Begins the job of a plan."""
     name = plan.bundle.name
     work = Work(
@@ -173,6 +174,7 @@ def begin(app: KymatuiApp, directing: Directing, plan: Plan, again: Again) -> No
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
+        Purpose(plan.verb, (name,), {"chart": wanted.chart, "namespace": wanted.namespace}),
     )
     app.desk.start(work, again)
 

@@ -14,7 +14,8 @@ from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.presenters.manifesting import preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.job_books import Purpose
+from kymatui.wiring.jobs import PATIENCE, Report, Work
 from kymatui.wiring.manifesting import Manifesting, ManifestProposal
 
 if TYPE_CHECKING:
@@ -57,7 +58,15 @@ async def install(app: KymatuiApp, name: str) -> None:
         answer = await app.push_screen_wait(PlanScreen(preview(proposal, charge), partial(_outdated, app, proposal)))
         if answer.is_yes:
             run = partial(_carry_out, manifesting, proposal, app.view.link)
-            work = Work(title(proposal), run, name, frozenset({module_key(name)}), (WRITE, FOLLOW), _STAYS)
+            work = Work(
+                title(proposal),
+                run,
+                name,
+                frozenset({module_key(name)}),
+                (WRITE, FOLLOW),
+                _STAYS,
+                Purpose("manifest", (name,)),
+            )
             app.desk.start(work, partial(install, app, name))
         if answer.verdict is not Verdict.EDITED:
             return
@@ -94,6 +103,6 @@ def _carry_out(manifesting: Manifesting, proposal: ManifestProposal, link: Link[
         report.wait(now.words, now.actor)
 
     try:
-        return manifesting.follow(proposal, written, changed, tell, report.cancel)
+        return manifesting.follow(proposal, written, changed, tell, report.cancel, PATIENCE)
     finally:
         link.forget(changed)

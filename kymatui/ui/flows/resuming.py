@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.domain.toggling import Verb
 from kymatui.ui.text import plain
 from kymatui.wiring.unfinished import CutOff, cut_off
 
@@ -16,29 +17,42 @@ if TYPE_CHECKING:
 async def look_back(app: KymatuiApp, context: str) -> None:
     """Tells what was cut off on this cluster."""
     for one in await app.desk.aside(lambda: cut_off(context)):
-        app.problem(plain(f"{_words(one)}; `:resume {one.name}` looks at what is left, and goes on"))
+        how = "follows it again" if one.kind in set(Verb) else "looks at what is left, and goes on"
+        app.problem(plain(f"{_words(one)}; `:resume {one.name}` {how}"))
 
 
 def _words(one: CutOff) -> str:
     verb = "deletion" if one.deletion else "installation"
+    what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
     moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.began))
-    return f"the {verb} of {one.name}, begun {moment}, was cut off at: {', '.join(one.steps[:3])}"
+    where = f" at: {', '.join(one.steps[:3])}" if one.steps else ""
+    return f"{what}, begun {moment}, was cut off{where}"
 
 
 async def resume(app: KymatuiApp, words: Sequence[str]) -> None:
-    """Plans anew what was cut off: what is done already is not done twice."""
-    from kymatui.ui.flows.deleting import open_deletion
-    from kymatui.ui.flows.installing import install
-
+    """Plans anew what was cut off, or follows it again: what is done already is not done twice."""
     context = app.view.place.context if app.view.place is not None else ""
     found = {one.name: one for one in await app.desk.aside(lambda: cut_off(context))}
+    name = " ".join(words) or next(iter(found), "")
     if not found:
         app.problem("nothing was cut off on this cluster")
-        return
-    name = words[0] if words else next(iter(found))
-    if name not in found:
+    elif name not in found:
         app.problem(f"which? {', '.join(found)}")
-    elif found[name].deletion:
-        await open_deletion(app, name)
     else:
-        await install(app, name)
+        await _go_on(app, found[name])
+
+
+async def _go_on(app: KymatuiApp, one: CutOff) -> None:
+    from kymatui.ui.flows import manifesting
+    from kymatui.ui.flows.deleting import open_deletion
+    from kymatui.ui.flows.installing import install
+    from kymatui.ui.flows.toggling import go_on
+
+    if one.deletion:
+        await open_deletion(app, one.name)
+    elif one.kind in set(Verb):
+        await go_on(app, Verb(one.kind), one.modules, one.given)
+    elif one.kind == "manifest":
+        await manifesting.install(app, one.name)
+    else:
+        await install(app, one.name, chart=one.given.get("chart", ""), namespace=one.given.get("namespace", ""))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,8 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.presenters.proposals import label_preview, preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.job_books import Purpose
+from kymatui.wiring.jobs import PATIENCE, Report, Work
 from kymatui.wiring.pair_toggling import edits_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ async def toggle(app: KymatuiApp, verb: Verb, modules: Sequence[str], given: Map
         if chosen is None:
             return
         toggles = [_toggle(verb, module, chosen) for module in modules]
-        verdict = await _plan(app, toggles, partial(toggle, app, verb, modules, given))
+        verdict = await _plan(app, toggles, partial(toggle, app, verb, modules, given), chosen)
         if verdict is not Verdict.EDITED:
             return
 
@@ -70,7 +71,30 @@ def _toggle(verb: Verb, module: str, chosen: Mapping[str, str]) -> Toggle:
     )
 
 
-async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again) -> Verdict:
+async def go_on(app: KymatuiApp, verb: Verb, modules: Sequence[str], given: Mapping[str, str]) -> None:
+    """An edit that was followed when its process ended: followed again where it is made, else planned anew."""
+    edits = toggling_of(app)
+    chosen = {"channel": SAME, "policy": SAME, **given}
+    toggles = [_toggle(verb, module, chosen) for module in modules]
+    proposals = await app.desk.aside(lambda: [edits.propose(one) for one in toggles])
+    if not all(_is_made(one) for one in proposals):
+        await toggle(app, verb, modules, chosen)
+        return
+    work = _work(proposals, edits, app.view.link, chosen)
+    keeps = frozenset(map(module_key, modules))
+    run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
+    made = replace(work, title=f"follow again: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
+    app.desk.start(made, partial(go_on, app, verb, modules, given))
+
+
+def _is_made(proposal: Proposal) -> bool:
+    """Whether the Kyma says so already."""
+    if proposal.toggle.verb is Verb.DISABLE:
+        return proposal.edit is not None and proposal.edit.before is None
+    return proposal.is_done
+
+
+async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again, given: Mapping[str, str]) -> Verdict:
     """Shows what it would do, and begins the job when that is accepted."""
     desk, edits = app.desk, toggling_of(app)
     proposals = await desk.aside(lambda: [edits.propose(one) for one in toggles])
@@ -79,7 +103,7 @@ async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again) -> Ver
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
-        desk.start(_work(made, edits, app.view.link), again)
+        desk.start(_work(made, edits, app.view.link, given), again)
     return answer.verdict
 
 
@@ -109,7 +133,7 @@ def _outdated(app: KymatuiApp, proposals: Sequence[Proposal]) -> str:
 # the job
 
 
-def _work(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any]) -> Work:
+def _work(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], given: Mapping[str, str]) -> Work:
     toggles = [one.toggle for one in proposals]
     names = [one.module for one in toggles]
     ahead = (
@@ -117,7 +141,8 @@ def _work(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any]) -> Wo
     )
     keeps = frozenset({KYMA_KEY, *map(module_key, names)})
     run = partial(_carry_out, proposals, edits, link)
-    return Work(title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS)
+    purpose = Purpose(toggles[0].verb.value, tuple(names), given)
+    return Work(title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS, purpose)
 
 
 def _following(module: str) -> str:
@@ -133,6 +158,13 @@ def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], 
         generations.append(edits.carry_out(one, report.cancel))
         report.say(f"spec.modules[{one.toggle.module}] is edited", done=number + 1, total=len(proposals))
     report.let_go(KYMA_KEY)
+    return "; ".join([_follow_all(proposals, generations, edits, link, report), *_handed_over(proposals, edits)])
+
+
+def _follow_all(
+    proposals: Sequence[Proposal], generations: Sequence[int], edits: Toggling, link: Link[Any], report: Report
+) -> str:
+    """What follows from edits that are made; `generations` are the Kyma's after each, 0 where that is not known."""
     changed = threading.Event()
     link.listen(changed)
     try:
@@ -142,7 +174,7 @@ def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], 
         ]
     finally:
         link.forget(changed)
-    return "; ".join([*ends, *_handed_over(proposals, edits)])
+    return "; ".join(ends)
 
 
 def _handed_over(proposals: Sequence[Proposal], edits: Toggling) -> Iterator[str]:
@@ -172,7 +204,7 @@ def _follow(
 
     if not alone:
         report.step(_following(proposal.toggle.module))
-    return edits.follow(proposal, generation, changed, math.inf, tell, report.cancel).words
+    return edits.follow(proposal, generation, changed, PATIENCE, tell, report.cancel).words
 
 
 # the choice

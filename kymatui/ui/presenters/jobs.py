@@ -6,11 +6,15 @@ import time
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.jobs import Job, JobState, JobStep, StepState
+from kymatui.domain.problems import Actor
 from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
+
+QUIET = 300.0
+"""Seconds without any change after which a job that waits says whom to look after."""
 
 COLUMNS = (
     Column("number", "#", 3, right=True),
@@ -68,7 +72,7 @@ def _row(job: Job, now: float) -> Row:
         "progress": Cell("" if job.state is JobState.QUEUED else bar(job.share), tone, order=job.share),
         "step": Cell(plain(step_words(job)), "muted"),
         "elapsed": Cell(span(job.elapsed(now)), "muted", order=job.elapsed(now)),
-        "waits": Cell(plain(present(job)), "accent" if job.waits_for else ""),
+        "waits": Cell(plain(_waits(job, now)), "warning" if silence(job, now) else "accent" if job.waits_for else ""),
     }
     return Row(str(job.number), cells)
 
@@ -89,6 +93,22 @@ def present(job: Job) -> str:
         count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
         return f"{count}{job.words}"
     return f"{job.actor.value}: {job.waits_for}" if job.actor.value else job.waits_for
+
+
+def _waits(job: Job, now: float) -> str:
+    quiet = silence(job, now)
+    return f"{quiet} ({present(job)})" if quiet else present(job)
+
+
+def silence(job: Job, now: float) -> str:
+    """Whom to look after when a job waits, and nothing has moved for minutes; "" before that."""
+    past = now - (job.log[-1].time if job.log else job.began)
+    if job.state is not JobState.RUNNING or not job.waits_for or past < QUIET:
+        return ""
+    if job.actor is Actor.YOU:
+        return f"nothing has moved for {span(past)}: it waits for you"
+    who = job.actor.value or "whoever has to act"
+    return f"nothing has moved for {span(past)}: is {who} running?"
 
 
 def step_lines(job: Job, now: float) -> Iterator[tuple[str, str]]:

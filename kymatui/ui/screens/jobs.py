@@ -97,12 +97,15 @@ class JobsScreen(JobListing):
         """The whole of what the table may cut."""
         job = self.job
         said = (
-            f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}{words.present(job)} {job.hint}"
+            f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}{words.present(job)} {self._advice(job)}"
             if job is not None
             else ""
         )
         self.query_one(Sentence).say(toned(plain(said.strip()), words.TONES[job.state] if job is not None else ""))
         self.refresh_bindings()
+
+    def _advice(self, job: Job) -> str:
+        return words.silence(job, self.kymatui.clock()) or job.hint
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
@@ -141,7 +144,8 @@ class JobScreen(JobListing):
         head += [toned(f"{job.state.value}   {words.bar(job.share)}", tone)]
         waits = "waits for " if job.waits_for else ""
         head += [toned(f"\n{waits}{plain(words.present(job))}", "accent" if job.waits_for else tone)]
-        head += [toned(f"\n{plain(job.hint)}", "muted")] if job.hint else []
+        hint, quiet = job.hint, words.silence(job, now)
+        head += [toned(f"\n{plain(quiet or hint)}", "warning" if quiet else "muted")] if quiet or hint else []
         self.query_one("#job-head", Static).update(Content.assemble(*head))
         lines = [toned(line, tone) for line, tone in words.step_lines(job, now)]
         self.query_one("#job-steps", Static).update(Content("\n").join(lines))
