@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import threading
 from collections.abc import Iterator
@@ -11,13 +12,16 @@ from typing import Any, cast
 import pytest
 
 from kymatui.domain.refs import ObjectRef
+from kymatui.engine.controllers.manifest.accesses import SECRET
 from kymatui.engine.controllers.manifest.lookouts import Lookouts
 from kymatui.engine.controllers.manifest.operating import ManifestController
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.ports import Cluster, PatchKind
 from kymatui.errors import KymatuiError, RefusedError, UnreachableError
+from kymatui.wiring.runtimes import SecretRuntimes
 from tests.engine.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map
+from tests.engine.objects import secret as make_secret
 from tests.engine.places import eventually
 
 MANIFESTS = 20
@@ -133,6 +137,41 @@ def test_a_lifecycle_manager_that_comes_is_given_way_to(desk: Desk) -> None:
         eventually(lambda: len(running.told) > 1, "and again, after the next change", 60)
     assert all(isinstance(error, RefusedError) and "lifecycle-manager" in str(error) for error in running.told)
     assert value(desk, "contested") == "1"
+
+
+def put_remote(desk: Desk, name: str) -> None:
+    """For the runtime `far`, which has a Kyma, and no access Secret yet."""
+    kyma = {"apiVersion": MANIFEST.api_version, "kind": "Kyma", "spec": {"channel": "regular"}}
+    metadata = {"name": "far", "namespace": desk.place.namespace}
+    desk.place.raw.apply({**kyma, "metadata": metadata}, manager="test")
+    put(desk, name, "1")
+    patch = {"spec": {"remote": True}, "metadata": {"labels": {"operator.kyma-project.io/kyma-name": "far"}}}
+    desk.place.raw.patch(desk.ref, patch, PatchKind.MERGE)
+
+
+def test_an_access_secret_that_comes_changes_or_goes_is_acted_on_at_once(desk: Desk) -> None:
+    """Without the watch the Manifest would be looked at again a minute later, or after half an hour."""
+    put_remote(desk, "away")
+    secret = make_secret("access", desk.place.namespace)
+    secret["metadata"]["labels"] = {"operator.kyma-project.io/kyma-name": "far"}
+
+    def write(kubeconfig: bytes) -> None:
+        desk.place.raw.apply({**secret, "data": {"config": base64.b64encode(kubeconfig).decode()}}, manager="test")
+
+    def says(words: str) -> bool:
+        found = desk.place.raw.get(desk.ref) or {}
+        return words in str(found.get("status") or {})
+
+    with operator(replace(desk.site, runtimes=SecretRuntimes(desk.place.cluster))):
+        eventually(lambda: says("access secret not found"), "it has none", 30)
+        write(desk.place.kubeconfig.read_bytes())
+        eventually(lambda: states(desk) == ["Ready"], "it came", 30)
+        write(b"}")
+        eventually(lambda: says("cannot be reached"), "it is no use any more", 30)
+        write(desk.place.kubeconfig.read_bytes())
+        eventually(lambda: states(desk) == ["Ready"], "it is mended", 30)
+        desk.place.raw.delete(ObjectRef(SECRET, desk.place.namespace, "access"))
+        eventually(lambda: says("access secret not found"), "it is gone", 30)
 
 
 class Loose:

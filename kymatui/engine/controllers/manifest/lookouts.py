@@ -108,7 +108,7 @@ class _Post:
         self._needs: dict[ObjectRef, frozenset[ObjectRef]] = {}
         self._needed_by: dict[ObjectRef, set[ObjectRef]] = {}
         self._counts: dict[GroupVersionKind, Counter[str]] = defaultdict(Counter)
-        self._streams: dict[Subject, _Stream] = {}
+        self._streams: dict[Subject, Stream] = {}
         self._ended = False
 
     @property
@@ -153,7 +153,7 @@ class _Post:
                 except KymatuiError:
                     good = False  # the turn itself says what is wrong with the cluster
                     continue
-                self._streams[subject] = _Stream(changes, self._touched)
+                self._streams[subject] = Stream(changes, self._touched)
             for subject in [one for one in self._streams if one[0] == kind and one not in wanted]:
                 self._streams.pop(subject).close()
         return good
@@ -177,7 +177,7 @@ class _Post:
             stream.close()
 
 
-class _Stream:
+class Stream:
     """One watch, and the thread that passes on what it says."""
 
     def __init__(self, changes: Changes, touched: Callable[[Iterable[ObjectRef]], None]) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from kymatui.domain.objects import OPERATOR, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.manifest.accesses import Accesses
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.controllers.manifest.reconciling import ManifestReconciler
 from kymatui.engine.controllers.queues import WorkQueue
@@ -48,7 +49,8 @@ class ManifestController:
         self._lease_seconds = lease
         self._led = False
         self.queue: WorkQueue[ObjectRef] = WorkQueue()
-        self._reconciler = ManifestReconciler(site)
+        self._accesses = Accesses(site.home)
+        self._reconciler = ManifestReconciler(site, self._accesses)
         self._count = workers
 
     def run(self, cancel: threading.Event) -> None:
@@ -96,6 +98,7 @@ class ManifestController:
                 self.queue.add(read_ref(raw))
             self._led = True
             self._site.lookouts.begin(self.queue.add)
+            self._accesses.begin(self.queue.add)
             workers.start()
             try:
                 while not (stopped.is_set() or workers.ended):
@@ -104,6 +107,7 @@ class ManifestController:
             finally:
                 workers.stop()
                 self._site.lookouts.end()
+                self._accesses.end()
                 workers.join(self._site.limits.gone)
 
     def _reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:

@@ -13,6 +13,7 @@ from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import OPERATOR, Malformed, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.states import State
+from kymatui.engine.controllers.manifest.accesses import Accesses
 from kymatui.engine.controllers.manifest.installing import Installation, read_bundles, recorded
 from kymatui.engine.controllers.manifest.places import (
     FINALIZER,
@@ -44,10 +45,11 @@ LATER: Final = 60.0
 
 
 class ManifestReconciler:
-    """Reconciles Manifests of one cluster."""
+    """Reconciles Manifests of one cluster; `accesses` hears which need an access Secret."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, accesses: Accesses | None = None) -> None:
         self._site = site
+        self._accesses = accesses or Accesses(site.home)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         """Does what can be done now; the seconds until the next look, None where only a change can matter.
@@ -57,19 +59,24 @@ class ManifestReconciler:
         """
         raw = self._site.home.get(ref, cancel=cancel)
         if raw is None:
-            self._site.lookouts.leave(ref)
+            self._leave(ref)
             return None
         manifest = read_manifest(raw)
         if isinstance(manifest, Malformed):
             raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
         if manifest.skipped:
-            self._site.lookouts.leave(ref)
+            self._leave(ref)
             return None
         if other := in_charge(raw):
             raise RefusedError(
                 f"{ref} is worked on by {other}", hint="take that controller away first; nothing was changed"
             )
+        self._accesses.need(ref, manifest)
         return _Turn(self._site, manifest, cancel).go()
+
+    def _leave(self, ref: ObjectRef) -> None:
+        self._site.lookouts.leave(ref)
+        self._accesses.leave(ref)
 
 
 class _Turn:
