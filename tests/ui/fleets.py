@@ -9,11 +9,15 @@ from typing import Any
 from kymatui.domain.fleet_manifests import ManifestSight, read_sight
 from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
 from kymatui.domain.fleets import fleet
+from kymatui.domain.pairs.pair import Pair
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.toggling import Toggle
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.fleet_view import RUNTIME_FEED
+from kymatui.wiring.campaigns import Campaign, Pace
 from tests.domain import builders as b
+from tests.domain.test_pairs import World
 from tests.ui.worlds import StillSession, world
 
 CONTROL = "kcp-system"
@@ -130,6 +134,16 @@ def at_runtime(feed: Feed) -> Snapshot:
     return replace(found, feeds={**found.feeds, RUNTIME_FEED: feed})
 
 
+def two_sides() -> Pair:
+    """A runtime and its control plane that differ in several ways, as they are meant to and not."""
+    found = World()
+    found.runtime_kyma["status"]["state"] = "Warning"
+    found.runtime_kyma["spec"]["channel"] = "fast"
+    found.copies = found.copies[1:]
+    found.manifests[0]["spec"]["version"] = "0.9.0"
+    return found.pair()
+
+
 class StillRuntime(StillSession):
     """A runtime's session; what is written would go to `inner`."""
 
@@ -173,6 +187,9 @@ class StillFleet:
     def runtime(self, key: Key) -> StillRuntime:
         found = self.runtimes[key] = StillRuntime(self.answers.get(key, Feed(FeedState.LIVE, b.NOW)))
         return found
+
+    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
+        raise AssertionError(f"nobody plans {toggle} here, in {pace}")
 
     def change(self, *kymas: b.Json, gone: Sequence[Key] = ()) -> None:
         """Kymas that changed, and those that went."""

@@ -10,9 +10,10 @@ from textual.pilot import Pilot
 
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.screens.comparing import CompareScreen
 from tests.domain import builders as b
-from tests.ui.driving import until
-from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app
+from tests.ui.driving import table, until
+from tests.ui.fleets import CONTROL, KYMAS, StillFleet, StillRuntime, fleet_app, two_sides
 from tests.ui.test_snapshots import SnapCompare
 
 ERROR = KYMAS[2]["metadata"]["name"]
@@ -31,6 +32,7 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await pilot.pause()
         if app.runtime_key is not None:
             await until(pilot, lambda: app.catalog is not None)
+            await until(pilot, lambda: not isinstance(app.screen, CompareScreen) or bool(table(app).rows))
         await pilot.pause()
 
     return before
@@ -45,7 +47,13 @@ SCREENS = {
     "recent": ("h",),
     "runtime": ("j", "enter"),
     "unreachable": ("enter",),
+    "compare": ("j", "d", "j"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _two_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
 
 
 def source() -> StillFleet:
@@ -59,7 +67,7 @@ def test_screen(snap_compare: SnapCompare, name: str) -> None:
     assert snap_compare(fleet_app(source()), terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
 
 
-@pytest.mark.parametrize("name", ["fleet", "matrix"])
+@pytest.mark.parametrize("name", ["fleet", "matrix", "compare"])
 def test_a_small_terminal(snap_compare: SnapCompare, name: str) -> None:
     assert snap_compare(fleet_app(source()), terminal_size=(80, 24), run_before=pressing(*SCREENS[name]))
 

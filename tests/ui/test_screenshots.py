@@ -26,7 +26,7 @@ from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import table, until
-from tests.ui.fleets import fleet_app
+from tests.ui.fleets import StillRuntime, fleet_app, two_sides
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_jobs import Deletion
@@ -117,7 +117,12 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
 
 
 # of a fleet, with keys
-FLEET_PICTURES = {"fleet": ("j",), "fleet-matrix": ("m", "j", "right"), "fleet-waits": ("w", "j")}
+FLEET_PICTURES = {
+    "fleet": ("j",),
+    "fleet-matrix": ("m", "j", "right"),
+    "fleet-waits": ("w", "j"),
+    "compare": ("d", "j"),
+}
 
 
 def _keep(name: str, drawn: str) -> None:
@@ -129,7 +134,8 @@ def _keep(name: str, drawn: str) -> None:
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(FLEET_PICTURES))
-async def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str) -> None:
+async def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
     app = fleet_app(source())
     async with app.run_test(size=(120, 24)) as pilot:
         await fleet_pressing(*FLEET_PICTURES[name])(pilot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kymatui.domain.pairs.comparing import SideBySide
-from kymatui.domain.pairs.differences import Line, Verdict
+from kymatui.domain.pairs.differences import Area, Line, Verdict
 from kymatui.ui.presenters.catalog import ABSENT
 from kymatui.ui.presenters.fleet import who
 from kymatui.ui.text import plain
@@ -21,7 +21,7 @@ _LOOKS: Final = {
 }
 COLUMNS: Final = (
     Column("verdict", "VERDICT", 14),
-    Column("about", "ABOUT", 9, priority=2),
+    Column("about", "ABOUT", 12, priority=2),
     Column("subject", "SUBJECT", 16, flex=2),
     Column("field", "FIELD", 12, flex=1),
     Column("control", "KCP", 14, flex=2),
@@ -40,12 +40,18 @@ def _row(index: int, line: Line) -> Row:
     cells = {
         "verdict": Cell(f"{sign} {line.verdict.value}", tone, order=index),
         "about": Cell(line.area.value, "muted"),
-        "subject": Cell(plain(line.subject), "strong"),
+        "subject": Cell(plain(_short(line)), "strong"),
         "field": Cell(plain(line.field)),
         "control": Cell(plain(line.control) or ABSENT, "" if line.control else "muted"),
         "runtime": Cell(plain(line.runtime) or ABSENT, "" if line.runtime else "muted"),
     }
     return Row("\0".join((line.area.value, line.subject, line.field, line.control)), cells)
+
+
+def _short(line: Line) -> str:
+    """Labels all begin alike: what tells them apart is shown, and the whole name in the sentence below."""
+    prefix, _, name = line.subject.rpartition("/")
+    return f"…/{name}" if line.area is Area.LABEL and prefix else line.subject
 
 
 def subject_of(row_key: str) -> str:
