@@ -36,6 +36,19 @@ def writers(raw: Mapping[str, Any]) -> tuple[Writer, ...]:
     return tuple(_writer(entry) for entry in entries or () if isinstance(entry, Mapping))
 
 
+def changed_by_hand(raw: Mapping[str, Any]) -> Writer | None:
+    """Who wrote the object itself after whoever applied it, and is no controller that writes its status or scale.
+
+    None where nobody did, and where nobody applied it: then nobody knows what it was to be.
+    """
+    entries = [one for one in writers(raw) if not one.subresource]
+    applied = [one.at for one in entries if one.operation == "Apply" and one.at is not None]
+    if not applied:
+        return None
+    later = [one for one in entries if one.operation == "Update" and one.at is not None and one.at >= max(applied)]
+    return max(later, key=lambda one: one.at or 0.0, default=None)
+
+
 def _writer(entry: Mapping[str, Any]) -> Writer:
     fields = entry.get("fieldsV1")
     return Writer(

@@ -12,6 +12,7 @@ from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.observing import KYMA_FEED
+from kymatui.domain.ownership import changed_by_hand
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
@@ -146,7 +147,7 @@ def _bad_state(case: Case) -> Reason | None:
         text, actor = _resource_words(case, evaluation, state)
         return Reason(text, actor, _SEVERITY[state])
     if source is StateSource.MANAGER:
-        return Reason(_manager_words(case), Actor.CLUSTER, _SEVERITY[state])
+        return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
         said = f": {case.subject.report.message}" if case.subject.report.message else ""
         return Reason(f"the Kyma reports {case.subject.report.state}{said}", Actor.YOU, _SEVERITY[state])
@@ -180,6 +181,15 @@ def _manager_words(case: Case) -> str:
     return f"{case.readiness.ref}: {case.readiness.words}"
 
 
+def _manager_reason(case: Case, severity: Severity) -> Reason:
+    """What keeps the manager from being ready, and who has to act: whoever changed it by hand knows why."""
+    words, workload = _manager_words(case), case.subject.manager.workload
+    writer = changed_by_hand(workload) if workload is not None else None
+    if writer is None:
+        return Reason(words, Actor.CLUSTER, severity)
+    return Reason(f"{words}; {writer.manager} changed it after it was installed", Actor.YOU, severity)
+
+
 def _held_back(case: Case) -> Reason | None:
     refusal = case.refusal
     if isinstance(refusal, refusals.HeldBack):
@@ -199,7 +209,7 @@ def _processing(case: Case) -> Reason | None:
     if case.subject.managed and case.subject.request is not None and case.subject.report is None:
         return Reason(f"asked for, and {KLM} has not answered yet", Actor.KLM)
     if case.readiness is not None and not case.readiness.ready:
-        return Reason(f"{case.readiness.ref}: {case.readiness.words}", Actor.CLUSTER)
+        return _manager_reason(case, Severity.INFO)
     if case.subject.report is not None and case.subject.report.message:
         return Reason(f"{KLM} is at work: {case.subject.report.message}", Actor.KLM)
     if case.checked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.refs import ObjectRef
@@ -140,7 +140,7 @@ class _Deletion:
         self._kept += [step for step in steps if step.action is Action.KEEP]
         for number in sorted({step.wave for step in steps}):
             wave = [step.ref for step in steps if step.wave == number and step.action is Action.DELETE]
-            self._remove(dict.fromkeys(wave, ""), "which is a part of the module")
+            self._remove(dict.fromkeys(wave), "which is a part of the module")
 
     def _steps(self, part: Part) -> tuple[Step, ...]:
         return removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
@@ -151,35 +151,38 @@ class _Deletion:
             if step.action is Action.KEEP:
                 self._kept.append(step)
                 continue
-            count = self._instances_of(step.ref)
+            live = self.run.cluster.get(step.ref)
+            count = self._instances_of(live) if live is not None else 0  # the last request before it is deleted
             if count:
                 reason = f"{count} object(s) of its kind are there"
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
             else:
-                self._remove({step.ref: ""}, "which has no instances")
+                self._remove({step.ref: live} if live is not None else {}, "which has no instances")
         self.run.cluster.forget_kinds()
 
-    def _instances_of(self, definition: ObjectRef) -> int:
-        live = self.run.cluster.get(definition)
-        kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([live] if live is not None else [])}
+    def _instances_of(self, definition: Object) -> int:
+        kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([definition])}
         found = count_remaining(self._inventory, self.run.cluster, tuple(kinds), self.run.cancel, self.run.limits.width)
         return len(found.instances) + len(found.unknown)
 
-    def _remove(self, wanted: dict[ObjectRef, str], why: str) -> None:
-        """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act."""
+    def _remove(self, wanted: Mapping[ObjectRef, Object | None], why: str) -> None:
+        """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act.
+
+        What was read a moment ago, and was found to be ours, is not read again.
+        """
         if not wanted:
             return
         uids = each(list(wanted.items()), self._delete, self.run.cancel, self.run.limits.width)
         waited = {ref: uid for ref, uid in zip(wanted, uids, strict=True) if uid}
         wait_until_gone(self.run, waited, why, self.gone)
 
-    def _delete(self, pair: tuple[ObjectRef, str]) -> str:
-        ref, known = pair
-        live = self.run.cluster.get(ref)
-        if live is None or (known and live["metadata"].get("uid") != known):
+    def _delete(self, pair: tuple[ObjectRef, Object | None]) -> str:
+        ref, read = pair
+        live = read if read is not None else self.run.cluster.get(ref)
+        if live is None:
             return ""
         item = self._inventory.item(ref)
-        if item is not None and not known and ref.kind != NAMESPACE and self._claimed(live, item):
+        if item is not None and read is None and ref.kind != NAMESPACE and self._claimed(live, item):
             return ""
         uid = str(live["metadata"].get("uid") or "")
         if not live["metadata"].get("deletionTimestamp"):
@@ -211,10 +214,10 @@ class _Deletion:
                 self._kept.append(step)
             elif step.ref == own:
                 self._let_go()
-                self._remove({own: ""}, "which was made for the module")
+                self._remove({own: None}, "which was made for the module")
                 return
             else:
-                self._remove({step.ref: ""}, "which is a part of the module")
+                self._remove({step.ref: None}, "which is a part of the module")
         self._let_go()
         with self.run.step("forget", self._inventory.name):
             keeper.remove(self._inventory)

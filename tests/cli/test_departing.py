@@ -14,9 +14,9 @@ from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
-from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
+from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them
 
@@ -28,7 +28,7 @@ DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefin
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield running.kubeconfig
 
 
@@ -108,6 +108,7 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     assert run("adopt", "istio", "--yes")[0] == 2, "it is managed"
     ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
     before = cluster.get(ref)
+    assert "it was lifecycle-manager's, and is kymatui's then" in run("adopt", "btp-operator", "--dry-run")[1]
     status, _, err = run("adopt", "btp-operator", "--yes")
     assert status == 0, err
     now = cluster.get(ref)

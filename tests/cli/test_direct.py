@@ -17,9 +17,9 @@ from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
+from tests.sandboxes.starting import told_sandbox
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield running.kubeconfig
 
 
@@ -194,7 +194,10 @@ def _template(cluster: KubeCluster, name: str) -> dict[str, Any]:
 def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_else_from_it(
     run: Any, cluster: KubeCluster
 ) -> None:
-    assert run("upgrade", "--all", "--yes")[1] == "everything that kymatui installed is at the newest version\n"
+    assert (
+        run("upgrade", "--all", "--yes")[1]
+        == "everything that kymatui installed from the catalog is at the newest version\n"
+    )
     assert run("upgrade", "--yes")[0] == 64
     for name, version in (("registry-proxy", "0.14.0"), ("cap-operator", "0.32.1")):
         assert run("install", name, "--version", version, "--yes")[0] == 0
@@ -264,6 +267,7 @@ def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluste
     (drift,) = json.loads(out)["drift"]
     assert status == 2
     assert (drift["object"], drift["path"], drift["manager"]) == (str(ref), "spec.replicas", "kubectl-scale")
+    assert (drift["want"], drift["is"], drift["since"][:2]) == (1, 2, "20")
     status, out, _ = run("install", "backup-operator", "--yes", "-o", "json")
     assert (status, actions(out)["conflict"]) == (2, 1)
     assert run("install", "backup-operator", "--yes", "--force")[0] == 0
@@ -338,6 +342,10 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert status == 0
     assert out.endswith("bonjour from webs\n")
     assert (cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) or {})["data"] == {"g": "bonjour"}
+    found = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["leftOut"]
+    (left_out,) = [one for one in found if one["name"] != "mine"]
+    assert (left_out["name"], left_out["version"]) == ("shop", "1.2.3")
+    assert f"it came from {chart}: `kymatui upgrade shop --chart" in left_out["reason"]
     labels = "owner=helm,name=shop,status=deployed"
     assert len(cluster.list(GroupVersionKind("", "v1", "Secret"), "webs", labels=labels)) == 1
     assert run("delete", "shop", "-n", "webs", "--yes", "--no-backup")[0] == 0

@@ -36,6 +36,15 @@ CATALOG = [template("mod", "1.2.0"), template("mod", "1.3.1"), template("mod", "
 META = meta("mod", {"regular": "1.3.1", "fast": "1.3.1"})
 
 
+def written_by(raw: dict[str, Any], manager: str) -> dict[str, Any]:
+    """The same, applied by lifecycle-manager and written by somebody else after that."""
+    entries = [
+        {"manager": name, "operation": operation, "time": f"2026-11-21T12:0{minute}:00Z"}
+        for minute, (name, operation) in enumerate((("lifecycle-manager", "Apply"), (manager, "Update")))
+    ]
+    return {**raw, "metadata": {**raw["metadata"], "managedFields": entries}}
+
+
 def see(settings: Settings | None = None, **more: Any) -> Catalog:
     values: dict[str, Any] = {"templates": CATALOG, "release_metas": [META], **more}
     resources = values.pop("resources", [])
@@ -134,6 +143,20 @@ SITUATIONS: list[object] = [
         (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         ("Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R)", Actor.CLUSTER),
         id="the resource says Ready, and its manager is down",
+    ),
+    pytest.param(
+        {
+            "kymas": [managed()],
+            "workloads": [written_by(deployment("mod", "1.3.1", ready=False), "kubectl-set")],
+            "resources": [resource("mod")],
+        },
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (
+            "Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R); kubectl-set changed it "
+            "after it was installed",
+            Actor.YOU,
+        ),
+        id="its manager is down since somebody changed it",
     ),
     pytest.param(
         {

@@ -141,13 +141,16 @@ class CheckCommand:
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
             found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
-            state = {"installed": report.installed, "consistent": report.consistent, "ready": report.ready}
+            state = {"installed": report.installed, "unfinished": report.plan.unfinished}
+            state |= {"consistent": report.consistent, "ready": report.ready}
             say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
             rows = [_drifted(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
             parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
+            if report.installed and report.plan.unfinished:
+                parts.append("an installation of it was cut off or failed, and none has come to its end since")
             words = "is as it should be" if report.consistent else f"is not as it should be; {_MEND}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
         return 0 if report.ready else RefusedError.exit_code
@@ -241,9 +244,12 @@ def carry_out(place: Place, plan: Plan) -> int:
     confirm(f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
     journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
+    what = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".rstrip()
     with cancellable() as cancel:
         try:
-            with begin(place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits) as run:
+            with begin(
+                place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
+            ) as run:
                 outcome = apply(plan, run, wait=args.wait)
         except KymatuiError:
             if form != "table":

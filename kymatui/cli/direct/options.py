@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kymatui.engine.running import Progress
     from kymatui.wiring.installing import Source
     from kymatui.wiring.sessions import CatalogSession
+    from kymatui.wiring.upgrading import LeftOut
 
 FORMATS = ("table", "json", "yaml", "md")
 LISTED = 30.0
@@ -95,6 +96,7 @@ class Place:
     session: CatalogSession
     cluster: Cluster
     namespace: str
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def source(self) -> Source:

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 def upgrade_all(place: Place) -> int:
     """Plans all of them, asks once, and carries them out one after the other; 3 where some fail."""
-    from kymatui.wiring.upgrading import outdated
+    from kymatui.wiring.upgrading import left_out, outdated
 
-    found = outdated(place.cluster, place.session.snapshot())
+    snapshot = place.session.snapshot()
+    found, others = outdated(place.cluster, snapshot), left_out(place.cluster, snapshot)
+    for one in others:
+        say(f"left out: {one.name} {one.version}".rstrip() + f" in {one.namespace}: {one.reason}", sys.stderr)
+    place.left_out = others
     plans, refused = _plans(place, found)
     form = place.args.output
     if not found:
-        return _answer(place, {}, {}, "unchanged", "everything that kymatui installed is at the newest version")
+        return _answer(place, {}, {}, "unchanged", _NEWEST)
     if place.args.dry_run:
         return _answer(place, plans, refused, "planned", "")
     if not plans:
@@ -43,6 +47,9 @@ def upgrade_all(place: Place) -> int:
         said = "; ".join(f"{name}: {words}" for name, words in failed.items())
         raise PartlyDoneError(f"{len(failed)} of {len(found)} are not upgraded: {said}", hint="run it again to go on")
     return 0
+
+
+_NEWEST = "everything that kymatui installed from the catalog is at the newest version"
 
 
 def _plans(place: Place, found: tuple[Outdated, ...]) -> tuple[dict[str, Plan], dict[str, str]]:
@@ -76,7 +83,10 @@ def _apply(place: Place, plans: dict[str, Plan]) -> dict[str, str]:
             say(f"{name} {plan.bundle.version}", sys.stderr)
             journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
             try:
-                with begin(place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits) as run:
+                what = f"{plan.verb} {name} {plan.bundle.version}".rstrip()
+                with begin(
+                    place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
+                ) as run:
                     apply(plan, run, wait=place.args.wait)
             except CancelledError:
                 raise
@@ -92,6 +102,10 @@ def _answer(place: Place, plans: dict[str, Plan], failed: dict[str, str], outcom
             "cluster": place.cluster.name,
             "plans": [plan_json(plan, "failed" if name in failed else outcome) for name, plan in plans.items()],
             "failed": [{"name": name, "reason": reason} for name, reason in failed.items()],
+            "leftOut": [
+                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
+                for one in place.left_out
+            ],
             "outcome": outcome,
         }
         say(document(made, form))

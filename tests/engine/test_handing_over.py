@@ -1,0 +1,91 @@
+"""What changes hands: nothing is deleted on the way, and whose it is stands in one place only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from kymatui.engine import deleting, removals
+from kymatui.engine.holders import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.plans import Action, Intent
+from kymatui.engine.releases import SECRET, ReleaseKeeper
+from kymatui.engine.running import SystemClock, begin
+from kymatui.errors import OutdatedError
+from kymatui.wiring.handing import hand_over, told_after, told_before
+from tests.engine import objects as make
+from tests.engine.charts import chart
+from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
+from tests.engine.places import Place
+
+
+def somebody_made(place: Place) -> None:
+    """A ConfigMap that is there before the module."""
+    place.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}})
+    found = make.config_map("a", x="1")
+    place.cluster.create({**found, "metadata": {**found["metadata"], "namespace": place.namespace}}, manager="somebody")
+
+
+def test_what_was_only_found_is_taken_over_by_adopting_it(place: Place) -> None:
+    somebody_made(place)
+    install(place, bundle(place, make.config_map("a", x="1")))
+    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    assert seen is not None
+    assert [step.action for step in seen.steps] == [Action.KEEP]
+    taking = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True, force=True))
+    assert not taking.changes_nothing
+    apply(place, taking)
+    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    assert seen is not None
+    assert [step.action for step in seen.steps] == [Action.DELETE]
+
+
+def test_the_plan_of_an_adoption_names_who_had_it(place: Place) -> None:
+    somebody_made(place)
+    (step,) = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True)).steps
+    assert (step.action, step.reason) == (Action.CHANGE, "it was of somebody, and is kymatui's then")
+
+
+def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_before(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
+    known = ReleaseKeeper(place.cluster, "web", place.namespace, time.time).read()
+    assert known is not None
+    assert f"the Helm release {place.namespace}/web is forgotten then" in told_before(known)
+    for name, left in (("a", 1), ("b", 0)):
+        live = place.get("v1", "ConfigMap", name)
+        assert live is not None
+        metadata = {"name": name, "namespace": place.namespace}
+        theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "1"}}
+        place.cluster.apply(theirs, manager=LIFECYCLE_APPLIER, force=True)
+        ended = hand_over(place.cluster, known)
+        now = place.get("v1", "ConfigMap", name)
+        assert now is not None
+        assert now["metadata"]["uid"] == live["metadata"]["uid"]
+        assert ANNOTATION_RELEASE not in (now["metadata"].get("annotations") or {})
+        assert field_managers(now) == {LIFECYCLE_APPLIER}
+        assert len(ended.left) == left
+        secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
+        assert len(secrets) == (1 if left else 0)
+        assert ("its Helm release stays" in told_after(known, ended)) == bool(left)
+
+
+def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_not_deleted(place: Place) -> None:
+    install(place, bundle(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
+    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    assert seen is not None
+    gone = next(step.ref for step in seen.steps if step.ref.kind.kind == "ConfigMap")
+    place.cluster.delete(gone)
+    again = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    assert again is not None
+    assert again.lost == (gone,)
+    install(place, bundle(place, make.config_map("c", x="2")))
+    told = Told()
+    with begin(place.cluster, limits=LIMITS, tell=told) as run:
+        with pytest.raises(OutdatedError, match="somebody installed another module"):
+            deleting.delete(seen, run)
+        now = removals.removal("module", place.namespace, place.cluster, SystemClock())
+        assert now is not None
+        ended = deleting.delete(replace(now, lost=(gone,)), run)
+    assert ended.lost == (gone,)
+    assert f"{gone} was gone already: somebody else deleted it" in told.words
