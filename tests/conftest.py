@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.sandboxes.starting import CAN_COPY, template
 
 # properties hold or not, however busy the machine is
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +25,14 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the reference data (../shared) is not here")
     return SHARED
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All workers of a run copy their sandboxes from one process."""
+    if CAN_COPY and not hasattr(config, "workerinput") and not config.option.collectonly:
+        running = contextlib.ExitStack()
+        running.enter_context(template())
+        config.add_cleanup(running.close)
 
 
 @pytest.hookimpl(tryfirst=True)

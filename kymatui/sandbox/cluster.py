@@ -33,14 +33,34 @@ class Cluster:
 
     async def start(self, port: int = 0) -> None:
         """Listens, on a free port for 0; raises OSError where the port is taken."""
-        clock = LoopClock(asyncio.get_running_loop())
-        server = ApiServer(clock, self.meaning(clock), admin_token=self.admin_token, viewer_token=self.viewer_token)
+        server = self._build(LoopClock(asyncio.get_running_loop()))
+        self._begin(server, await self.listen(port))
+
+    def begin(self, clock: Clock, port: int) -> None:
+        """Lives by a clock of the caller's, and listens only when `listen` is called; `port` is what it says of itself.
+
+        What is begun so can be copied by a fork before it listens.
+        """
+        self._begin(self._build(clock), port)
+
+    async def listen(self, port: int = 0) -> int:
+        """Returns the port; raises OSError where it is taken."""
+        server = self.server
         carrier = Carrier(
             server.requests.noting(server.api.handle), server.faults, tls=server_context(self.certificate)
         )
         await carrier.start(ADDRESS, port)
-        server.bootstrap(carrier.port)
-        self._server, self._carrier = server, carrier
+        self._carrier = carrier
+        return carrier.port
+
+    def _build(self, clock: Clock) -> ApiServer:
+        self._server = ApiServer(
+            clock, self.meaning(clock), admin_token=self.admin_token, viewer_token=self.viewer_token
+        )
+        return self._server
+
+    def _begin(self, server: ApiServer, port: int) -> None:
+        server.bootstrap(port)
         self._controllers = Controllers(
             server.client,
             server.store,

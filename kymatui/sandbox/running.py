@@ -22,7 +22,7 @@ from kymatui.sandbox.world.loading import load
 from kymatui.sandbox.world.populating import World, populate
 from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
 
-_GC_THRESHOLDS = (50_000, 50, 100)
+GC_THRESHOLDS = (50_000, 50, 100)
 """Most of what lives is reachable for good: the collector need not look at it after every few hundred requests."""
 _LOOK_SECONDS = 0.05
 
@@ -48,7 +48,7 @@ class Wanted:
 
 def serve(wanted: Wanted) -> int:
     """Serves until SIGINT or SIGTERM; prints `ready` when everything answers. Returns the exit status."""
-    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
     follow_parent()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(wanted))
@@ -61,13 +61,13 @@ async def _serve(wanted: Wanted) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
-    async with _started(wanted) as served:
+    async with started(wanted) as served:
         await asyncio.sleep(_LOOK_SECONDS)  # lets the loop see a signal that came meanwhile
         if stopped.is_set():
             return  # nobody is there any more who would read the file, or remove it
         endpoints = [cluster.endpoint for cluster in served.clusters]
         write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
-        preparing = asyncio.ensure_future(_prepare(wanted, served))
+        preparing = asyncio.ensure_future(prepare(wanted, served))
         interrupted = asyncio.ensure_future(stopped.wait())
         await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
@@ -78,15 +78,16 @@ async def _serve(wanted: Wanted) -> None:
         await interrupted
 
 
-async def _prepare(wanted: Wanted, served: _Served) -> None:
+async def prepare(wanted: Wanted, served: Served) -> None:
     """What is to be there before anybody is told that it is ready."""
     if wanted.settled and served.world is not None:
-        await _settle(served.world)
+        await settle(served.world)
     if wanted.load:
         await _load(wanted.load, served.clusters[0])
 
 
-async def _settle(world: World) -> None:
+async def settle(world: World) -> None:
+    """Waits until the sample world has come to rest; raises ClusterError where it does not."""
     while not world.story.done:
         if world.story.given_up:
             raise ClusterError(
@@ -109,14 +110,17 @@ async def _load(paths: Sequence[Path], cluster: Cluster) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Served:
+class Served:
+    """What listens, and the sample world where there is one."""
+
     clusters: Sequence[Cluster]
     registry: Registry
     world: World | None
 
 
 @contextlib.asynccontextmanager
-async def _started(wanted: Wanted) -> AsyncIterator[_Served]:
+async def started(wanted: Wanted) -> AsyncIterator[Served]:
+    """What answers while the block lasts; the sample world comes about within it, see `prepare`."""
     certificate = make_serving_certificate()
     registry = Registry()
     world: World | None = None
@@ -129,7 +133,7 @@ async def _started(wanted: Wanted) -> AsyncIterator[_Served]:
         await registry.start()
         if not wanted.empty:
             world = _populate(clusters, registry, wanted.fleet)
-        yield _Served(clusters, registry, world)
+        yield Served(clusters, registry, world)
     finally:
         if world is not None:
             world.stop()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.sandbox.process import start_sandbox
+from tests.sandboxes.starting import ready_sandbox
 
 
 @pytest.fixture(scope="session")
 def two_clusters() -> Iterator[Path]:
     """The kubeconfig of a control plane with a small fleet, and of the runtime that is really there."""
-    with start_sandbox(clusters=("kcp", "skr"), settled=True) as running:
+    with ready_sandbox("kcp", "skr", empty=False, settled=True) as running:
         yield running.kubeconfig

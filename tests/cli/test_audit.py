@@ -20,14 +20,14 @@ from kymatui.cli.main import main
 from kymatui.domain.audits.auditing import RULES, Report
 from kymatui.domain.audits.findings import Finding
 from kymatui.domain.problems import Actor
-from kymatui.sandbox.process import start_sandbox
+from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
 
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield running.kubeconfig
 
 

@@ -17,12 +17,12 @@ from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.oci.registry import Registry
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.xdist_group("operating")  # one sandbox for all of them
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Iterator[RunningSandbox]:
-    with start_sandbox(clusters=("one",), empty=True) as running:
+def sandbox() -> Iterator[ReadySandbox]:
+    with ready_sandbox("one") as running:
         cluster = open_cluster(SessionOptions(str(running.kubeconfig)))
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         for body in kyma_definitions():
@@ -48,7 +48,7 @@ def is_served(cluster: KubeCluster) -> bool:
 
 
 @pytest.fixture
-def cluster(sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+def cluster(sandbox: ReadySandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
@@ -78,7 +78,7 @@ def data(cluster: KubeCluster, name: str) -> dict[str, str] | None:
 
 
 def test_one_manifest_is_reconciled_once(
-    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+    sandbox: ReadySandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ref = put(cluster, sandbox.registry, "once", config_map("once", SPACE, a="1"))
     words = ["reconcile", "manifest", "once", "-n", SPACE, "--insecure-registry", sandbox.registry]
@@ -92,7 +92,7 @@ def test_one_manifest_is_reconciled_once(
 
 
 def test_what_cannot_be_installed_is_said(
-    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+    sandbox: ReadySandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ref = put(cluster, sandbox.registry, "closed", config_map("closed", SPACE))
     assert main(["reconcile", "manifest", "closed", "-n", SPACE]) == 3
@@ -103,7 +103,7 @@ def test_what_cannot_be_installed_is_said(
 
 
 def test_where_writing_is_forbidden_nothing_is_reconciled(
-    sandbox: RunningSandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+    sandbox: ReadySandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ref = put(cluster, sandbox.registry, "shut", config_map("shut", SPACE))
     assert main(["--read-only", "reconcile", "manifest", "shut", "-n", SPACE]) == 4
@@ -112,7 +112,7 @@ def test_where_writing_is_forbidden_nothing_is_reconciled(
 
 
 def test_the_operator_follows_manifests_takes_over_from_a_killed_one_and_is_stopped(
-    sandbox: RunningSandbox, cluster: KubeCluster, tmp_path: Path
+    sandbox: ReadySandbox, cluster: KubeCluster, tmp_path: Path
 ) -> None:
     ref = put(cluster, sandbox.registry, "kept", config_map("kept", SPACE, a="1"))
     command = [sys.executable, "-m", "kymatui", "operator", "--insecure-registry", sandbox.registry]

@@ -19,9 +19,9 @@ from kymatui.cli import screen
 from kymatui.cli.commands import COMMANDS
 from kymatui.cli.main import main
 from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import start_sandbox
 from kymatui.wiring import sandbox
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.sandboxes.starting import told_sandbox
 from tests.wiring.worlds import KYMAS, METAS, kyma_cluster, named
 
 READING = {
@@ -233,7 +233,7 @@ def test_the_same_example_writes_where_it_may(name: str, world: World, seen: lis
 def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("kymatui.cli.sandbox.serve_sandbox", lambda **_: 0)
-    with start_sandbox(clusters=("kcp",)) as running:
+    with told_sandbox() as running:
         folder = SimpleNamespace(kubeconfig=running.kubeconfig)
         monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(folder))
         monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))

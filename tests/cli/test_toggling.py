@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.sandbox.process import start_sandbox
+from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("toggling")  # one sandbox for all of them
 
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp",), settled=True, viewer_token="viewer") as running:
+    with told_sandbox() as running:
         yield running.kubeconfig
 
 

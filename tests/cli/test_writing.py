@@ -18,8 +18,8 @@ import yaml
 from kymatui.cli.commands import by_name
 from kymatui.cli.main import main
 from kymatui.cli.printing import say
-from kymatui.sandbox.process import start_sandbox
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, run, told
+from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
 SAMPLE = {"enable-edit": 1, "disable-edit": 1, "policy-moved": 1, "upgrade-edit": 3, "install-upgrade": 1}
@@ -28,7 +28,7 @@ SAMPLE = {"enable-edit": 1, "disable-edit": 1, "policy-moved": 1, "upgrade-edit"
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[Path]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield running.kubeconfig
 
 

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from tests.engine.places import Place
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 _NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def engine_sandbox() -> Iterator[RunningSandbox]:
-    with start_sandbox(clusters=("engine", "old", "new"), empty=True, viewer_token="viewer") as running:
+def engine_sandbox() -> Iterator[ReadySandbox]:
+    with ready_sandbox("engine", "old", "new", viewer_token="viewer") as running:
         yield running
 
 
 @pytest.fixture
-def place(engine_sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Place]:
+def place(engine_sandbox: ReadySandbox, tmp_path: Path) -> Iterator[Place]:
     found = Place(engine_sandbox.kubeconfig, f"t{os.getpid() % 1000}-{next(_NUMBERS)}", tmp_path)
     try:
         yield found

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from tests.integration.embedded import LOOSE, STRICT, VIEWER, Embedded
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -20,13 +20,13 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[RunningSandbox]:
-    with start_sandbox(clusters=(STRICT, LOOSE), empty=True, viewer_token=VIEWER) as running:
+def sandbox() -> Iterator[ReadySandbox]:
+    with ready_sandbox(STRICT, LOOSE, viewer_token=VIEWER) as running:
         yield running
 
 
 @pytest.fixture
-def strict(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Embedded]:
+def strict(sandbox: ReadySandbox, tmp_path: Path) -> Iterator[Embedded]:
     """A cluster with Kyma's own definitions."""
     with Embedded.on(sandbox, STRICT, tmp_path) as cluster:
         cluster.define_kyma()
@@ -34,7 +34,7 @@ def strict(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Embedded]:
 
 
 @pytest.fixture
-def loose(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Embedded]:
+def loose(sandbox: ReadySandbox, tmp_path: Path) -> Iterator[Embedded]:
     """A cluster whose definitions of the same kinds allow anything."""
     with Embedded.on(sandbox, LOOSE, tmp_path) as cluster:
         cluster.define_anything()

@@ -19,9 +19,9 @@ from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import RunningSandbox
 from kymatui.sandbox.world.definitions import kyma_definitions, module_definition
 from kymatui.wiring import CatalogSession, SessionOptions, open_session
+from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
 STRICT, LOOSE, VIEWER = "strict", "loose", "viewer-of-tests"
@@ -54,7 +54,7 @@ class Embedded:
 
     @staticmethod
     @contextlib.contextmanager
-    def on(sandbox: RunningSandbox, name: str, folder: Path) -> Iterator[Embedded]:
+    def on(sandbox: ReadySandbox, name: str, folder: Path) -> Iterator[Embedded]:
         """Begins with what the sandbox began with, and leaves nothing behind."""
         cluster = Embedded(sandbox.kubeconfig, name, folder)
         try:

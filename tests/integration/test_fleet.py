@@ -23,7 +23,6 @@ from kymatui.domain.catalog import catalog
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.snapshots import FeedState
 from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
 from kymatui.ui.fleet_view import MOST_RUNTIMES, RUNTIME_FEED, RuntimeViews
 from kymatui.ui.mailbox import Mailbox
@@ -33,6 +32,7 @@ from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
 from kymatui.wiring.runtime_sessions import RuntimeSession
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -45,7 +45,7 @@ LABELS = f"{GROUP}/kyma-name"
 class Fleet:
     """The servers, and the control plane among them."""
 
-    sandbox: RunningSandbox
+    sandbox: ReadySandbox
     control: Embedded
     folder: Path
 
@@ -101,7 +101,7 @@ class Fleet:
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     folder = tmp_path_factory.mktemp("fleet")
-    with start_sandbox(clusters=("kcp", *NAMES), empty=True, viewer_token=VIEWER) as sandbox:
+    with ready_sandbox("kcp", *NAMES, viewer_token=VIEWER) as sandbox:
         control = Embedded(sandbox.kubeconfig, "kcp", folder)
         control.define_kyma()
         control.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CONTROL}})

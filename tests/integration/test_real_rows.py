@@ -21,8 +21,8 @@ from kymatui.adapters.kube.client import Write
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.errors import InvalidError
-from kymatui.sandbox.process import start_sandbox
 from tests.integration.embedded import GROUP, NAMESPACE, Embedded, eventually
+from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("real-rows")
 
@@ -91,7 +91,7 @@ def files(shared: Path) -> Files:
 
 @pytest.fixture(scope="module")
 def cluster(files: Files, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
-    with start_sandbox(empty=True, clusters=("real",)) as running, pytest.MonkeyPatch.context() as patch:
+    with ready_sandbox("real") as running, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         found = Embedded(running.kubeconfig, "real", tmp_path_factory.mktemp("files"))
         fill(found, files, shared)

@@ -12,9 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kymatui.cli.main import main
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.modules import Module, Style
 from kymatui.sandbox.world.sample import MODULES
+from tests.sandboxes.starting import ReadySandbox, told_sandbox
 
 pytestmark = pytest.mark.xdist_group("sample-rows")
 
@@ -158,19 +158,19 @@ def checks(module: Module) -> list[Json]:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    with start_sandbox(settled=True) as running, pytest.MonkeyPatch.context() as patch:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReadySandbox]:
+    with told_sandbox() as running, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield running
 
 
-def answer(world: RunningSandbox, capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> Json:
+def answer(world: ReadySandbox, capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> Json:
     assert main([*words, "--kubeconfig", str(world.kubeconfig), "-o", "json"]) == status
     found: Json = json.loads(capsys.readouterr().out)
     return found
 
 
-def test_every_row_is_right(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_row_is_right(world: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(world, capsys, "catalog")
     assert [row["name"] for row in found["modules"]] == sorted(module.name for module in MODULES)
     wanted = {module.name: expected(module) for module in MODULES}
@@ -181,7 +181,7 @@ def test_every_row_is_right(world: RunningSandbox, capsys: pytest.CaptureFixture
     assert found["kyma"] == {"name": "default", "namespace": AT_HOME, "channel": "regular", "state": "Error"}
 
 
-def test_the_problems_are_those_of_the_situations(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_problems_are_those_of_the_situations(world: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(world, capsys, "catalog")["problems"]
     serious = {(one["severity"], one["module"]) for one in found if one["severity"] != "info"}
     assert serious == {
@@ -202,13 +202,13 @@ def test_the_problems_are_those_of_the_situations(world: RunningSandbox, capsys:
     }
 
 
-def test_the_document_follows_its_schema(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_follows_its_schema(world: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert list(Draft202012Validator(schema).iter_errors(answer(world, capsys, "catalog"))) == []
 
 
-def test_drift_says_exactly_what_drifts(world: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_says_exactly_what_drifts(world: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> None:
     found = {one["name"]: one["kind"] for one in answer(world, capsys, "drift", status=2)["drift"]}
     told = {name: situation.drift for name, situation in SITUATIONS.items()}
     assert found == {name: drift for name, drift in told.items() if drift not in ("in-sync", "none")}
@@ -218,7 +218,7 @@ POLICY = '{"rules": [], "default": {"days": ["Sat"], "begin": "21:00:00+00:00", 
 
 
 def test_the_next_window_is_named_where_the_policy_is_known(
-    world: RunningSandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: ReadySandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "policy.json").write_text(POLICY)
     (tmp_path / "config.toml").write_text('maintenance_policy = "policy.json"')
@@ -232,7 +232,7 @@ def test_the_next_window_is_named_where_the_policy_is_known(
 
 @pytest.mark.parametrize(("mode", "state"), [("klm", "Ready"), ("strict", "Processing")])
 def test_checks_come_out_as_each_mode_reads_them(
-    world: RunningSandbox, capsys: pytest.CaptureFixture[str], mode: str, state: str
+    world: ReadySandbox, capsys: pytest.CaptureFixture[str], mode: str, state: str
 ) -> None:
     """Of two rules for Ready one has a path that is not there."""
     (found,) = answer(world, capsys, "checks", "cluster-ip", "--mode", mode)["resources"]
@@ -242,7 +242,7 @@ def test_checks_come_out_as_each_mode_reads_them(
 
 @pytest.mark.parametrize("name", [module.name for module in MODULES])
 def test_a_module_by_itself_says_the_same_as_its_row(
-    world: RunningSandbox, capsys: pytest.CaptureFixture[str], name: str
+    world: ReadySandbox, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     row = next(row for row in answer(world, capsys, "catalog")["modules"] if row["name"] == name)
     found = answer(world, capsys, "module", name)

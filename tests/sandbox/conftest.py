@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 VIEWER_TOKEN = "viewer-token"
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[RunningSandbox]:
+def sandbox() -> Iterator[ReadySandbox]:
     """An empty cluster with its controllers, started once for all tests of a worker."""
-    with start_sandbox(empty=True, viewer_token=VIEWER_TOKEN) as running:
+    with ready_sandbox(viewer_token=VIEWER_TOKEN) as running:
         yield running

@@ -21,9 +21,12 @@ from kymatui.sandbox.apiserver.serving import loopback
 from kymatui.sandbox.faulting import WORDS
 from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.wiring.sandbox import FAULTS
+from tests.sandboxes.starting import ReadySandbox
 
 
-def ask(sandbox: RunningSandbox, path: str, token: str | None = None, context: int = 0) -> tuple[int, Any]:
+def ask(
+    sandbox: RunningSandbox | ReadySandbox, path: str, token: str | None = None, context: int = 0
+) -> tuple[int, Any]:
     """One GET; the token of the kubeconfig where none is given."""
     config = yaml.safe_load(sandbox.kubeconfig.read_text())
     host, port = config["clusters"][context]["cluster"]["server"].removeprefix("https://").split(":")
@@ -38,21 +41,21 @@ def ask(sandbox: RunningSandbox, path: str, token: str | None = None, context: i
 
 
 @pytest.fixture
-def faulty(sandbox: RunningSandbox, capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
+def faulty(sandbox: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
     """The options of the command for the running sandbox; its faults are cleared behind the test."""
     yield ["--kubeconfig", str(sandbox.kubeconfig)]
     assert main(["sandbox", "fault", "clear", "--kubeconfig", str(sandbox.kubeconfig)]) == 0
     capsys.readouterr()
 
 
-def test_the_kubeconfig_is_private_and_names_the_registry(sandbox: RunningSandbox) -> None:
+def test_the_kubeconfig_is_private_and_names_the_registry(sandbox: ReadySandbox) -> None:
     assert stat.S_IMODE(sandbox.kubeconfig.stat().st_mode) == 0o600
     config = yaml.safe_load(sandbox.kubeconfig.read_text())
     assert config["clusters"][0]["cluster"]["server"].startswith("https://127.0.0.1:")
     assert sandbox.registry.startswith("127.0.0.1:")
 
 
-def test_nobody_comes_in_without_a_token(sandbox: RunningSandbox) -> None:
+def test_nobody_comes_in_without_a_token(sandbox: ReadySandbox) -> None:
     assert ask(sandbox, "/api/v1/pods", token="wrong")[0] == 401
     assert ask(sandbox, "/api/v1/pods", token="")[0] == 403
     assert ask(sandbox, "/api/v1/pods")[0] == 200
@@ -77,7 +80,7 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
     assert (process.returncode, out, error) == (0, "", "")
 
 
-def test_a_port_that_is_taken_is_told(sandbox: RunningSandbox, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_told(sandbox: ReadySandbox, tmp_path: Path) -> None:
     config = yaml.safe_load(sandbox.kubeconfig.read_text())
     port = config["clusters"][0]["cluster"]["server"].rsplit(":", 1)[1]
     command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--empty", "--port", port, "--kubeconfig", "x"]
@@ -107,14 +110,14 @@ def test_the_words_of_faults_are_those_of_the_sandbox() -> None:
     ("word", "status"), [("throttle", 429), ("error", 500), ("conflict", 409), ("unauthorized", 401)]
 )
 def test_a_fault_meets_as_many_requests_as_it_says(
-    sandbox: RunningSandbox, faulty: list[str], word: str, status: int
+    sandbox: ReadySandbox, faulty: list[str], word: str, status: int
 ) -> None:
     assert main(["sandbox", "fault", word, "--resource", "secrets", "--verb", "list", "--count", "1", *faulty]) == 0
     assert ask(sandbox, "/api/v1/configmaps")[0] == 200
     assert [ask(sandbox, "/api/v1/secrets")[0] for _ in range(2)] == [status, 200]
 
 
-def test_a_connection_is_dropped(sandbox: RunningSandbox, faulty: list[str]) -> None:
+def test_a_connection_is_dropped(sandbox: ReadySandbox, faulty: list[str]) -> None:
     assert main(["sandbox", "fault", "drop", "--resource", "secrets", "--count", "1", *faulty]) == 0
     with pytest.raises((ConnectionError, http.client.HTTPException, ssl.SSLError)):
         ask(sandbox, "/api/v1/secrets")

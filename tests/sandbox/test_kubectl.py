@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.process import RunningSandbox
+from tests.sandboxes.starting import ReadySandbox
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not here"),
@@ -70,7 +70,7 @@ class Kubectl:
 
 
 @pytest.fixture(scope="module")
-def kubectl(sandbox: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+def kubectl(sandbox: ReadySandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     found = Kubectl(sandbox.kubeconfig, tmp_path_factory.mktemp("home"))
     found("create", "namespace", NAMESPACE)
     yield found

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.sandbox.process import RunningSandbox
 from tests.sandbox.conftest import VIEWER_TOKEN
+from tests.sandboxes.starting import ReadySandbox
 
 
 @pytest.mark.xdist_group("replay")
-def test_every_recorded_exchange_agrees(sandbox: RunningSandbox, shared: Path) -> None:
+def test_every_recorded_exchange_agrees(sandbox: ReadySandbox, shared: Path) -> None:
     command = [
         sys.executable,
         str(shared / "kube" / "replay.py"),

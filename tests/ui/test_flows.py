@@ -14,7 +14,6 @@ from kymatui.domain.jobs import JobState
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Turn, Way
 from kymatui.engine.ports import Cluster
-from kymatui.sandbox.process import start_sandbox
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
@@ -22,6 +21,7 @@ from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
+from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE
 from tests.ui.test_toggling import Person
 
@@ -32,7 +32,7 @@ FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"
 
 @pytest.fixture(scope="module")
 def options() -> Iterator[SessionOptions]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield SessionOptions(str(running.kubeconfig))
 
 

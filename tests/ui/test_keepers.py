@@ -19,7 +19,6 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.operating import ManifestController
 from kymatui.engine.departing import Turn
 from kymatui.engine.ports import Cluster
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
@@ -32,6 +31,7 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import FetchOptions, manifest_site
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import ended, enter, stepper
 from tests.ui.test_toggling import Person, app_of
@@ -45,8 +45,8 @@ COMPONENT = "kyma-project.io/module/cache"
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Iterator[RunningSandbox]:
-    with start_sandbox(clusters=("open", "own"), empty=True) as running:
+def sandbox() -> Iterator[ReadySandbox]:
+    with ready_sandbox("open", "own") as running:
         layers = {version: push(running.registry, version) for version in ("1.0.0", "1.1.0")}
         for context in ("open", "own"):
             cluster = open_cluster(SessionOptions(str(running.kubeconfig), context))
@@ -104,7 +104,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def operator(sandbox: RunningSandbox) -> Iterator[None]:
+def operator(sandbox: ReadySandbox) -> Iterator[None]:
     """`kymatui operator`, in this process."""
     options = SessionOptions(str(sandbox.kubeconfig), "own")
     site = manifest_site(options, FetchOptions((sandbox.registry,)))
@@ -134,7 +134,7 @@ async def delete(person: Person, turn: Turn) -> None:
     await person.until(lambda: isinstance(person.app.screen, DepartingScreen) and stepper(person).turn is Turn.GONE)
 
 
-async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(sandbox: RunningSandbox) -> None:
+async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(sandbox: ReadySandbox) -> None:
     options = SessionOptions(str(sandbox.kubeconfig), "open")
     cluster = open_cluster(options)
     async with app_of(options).run_test(size=SIZE) as pilot:
@@ -165,7 +165,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
 
 
 async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installation_to_its_end(
-    sandbox: RunningSandbox, operator: None
+    sandbox: ReadySandbox, operator: None
 ) -> None:
     options = SessionOptions(str(sandbox.kubeconfig), "own")
     cluster = open_cluster(options)

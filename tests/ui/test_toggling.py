@@ -15,7 +15,6 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Snapshot
 from kymatui.engine.ports import Cluster, PatchKind
 from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import start_sandbox
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.catalog import CatalogScreen
@@ -29,6 +28,7 @@ from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
+from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text
 from tests.ui.worlds import StillSession, app_on, installed, world
 
@@ -39,7 +39,7 @@ KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionOptions]:
-    with start_sandbox(clusters=("kcp",), settled=True) as running:
+    with told_sandbox() as running:
         yield SessionOptions(str(running.kubeconfig))
 
 

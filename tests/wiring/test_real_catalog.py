@@ -44,9 +44,9 @@ def session(
     definitions: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CatalogSession]:
     """Begun on the empty cluster: everything that comes is noticed."""
-    from kymatui.sandbox.process import start_sandbox
+    from tests.sandboxes.starting import ready_sandbox
 
-    with pytest.MonkeyPatch.context() as patch, start_sandbox(empty=True) as running:
+    with pytest.MonkeyPatch.context() as patch, ready_sandbox() as running:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         found = open_session(SessionOptions(str(running.kubeconfig)))
         found.start(lambda: None)

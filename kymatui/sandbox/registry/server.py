@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -63,15 +64,17 @@ class Registry:
 
     # -- life
 
-    async def start(self) -> None:
-        """Listens; with port 0 on a free one, which `address` then tells."""
+    async def start(self, listening: socket.socket | None = None) -> None:
+        """Listens, on a socket that already does where one is given; `address` tells the port."""
         app = web.Application(client_max_size=0)
         app.router.add_route("*", "/token", self._serve_token)
         app.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls)
-        await site.start()
+        if listening is not None:
+            await web.SockSite(self._runner, listening, ssl_context=self._tls).start()
+        else:
+            await web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls).start()
         self._port = cast("tuple[str, int]", self._runner.addresses[0])[1]
 
     async def stop(self) -> None:

@@ -31,9 +31,9 @@ def kubeconfig() -> Iterator[str]:
     if given := os.environ.get("KYMATUI_TEST_KUBECONFIG"):
         yield given
         return
-    from kymatui.sandbox.process import start_sandbox
+    from tests.sandboxes.starting import ready_sandbox
 
-    with start_sandbox(empty=True) as running:
+    with ready_sandbox() as running:
         yield str(running.kubeconfig)
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.sandbox.process import RunningSandbox
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from tests.engine import walking
 from tests.engine.places import Json, eventually
 from tests.engine.samples import Repository, Samples
 from tests.engine.walking import OWN, Desk
+from tests.sandboxes.starting import ReadySandbox
 
 pytestmark = pytest.mark.xdist_group("old-manifests")
 CRDS = "kyma/crds/module-manager-v1alpha1"
@@ -26,7 +26,7 @@ DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefin
 
 
 @pytest.fixture(scope="module")
-def old(engine_sandbox: RunningSandbox, shared: Path) -> KubeCluster:
+def old(engine_sandbox: ReadySandbox, shared: Path) -> KubeCluster:
     cluster = open_cluster(SessionOptions(kubeconfig=str(engine_sandbox.kubeconfig), context="old"))
     for body in walking.definitions_in(shared / CRDS / "jan23-operator.kyma-project.io_manifests.yaml"):
         cluster.apply(body, manager="test")
@@ -36,7 +36,7 @@ def old(engine_sandbox: RunningSandbox, shared: Path) -> KubeCluster:
 
 
 @pytest.fixture(scope="module")
-def desk(old: KubeCluster, engine_sandbox: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(old: KubeCluster, engine_sandbox: ReadySandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     with Desk(old, engine_sandbox.registry, tmp_path_factory.mktemp("blobs")) as found:
         yield found
 

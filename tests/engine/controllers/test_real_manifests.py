@@ -10,13 +10,13 @@ import pytest
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.sandbox.process import RunningSandbox
 from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from tests.benchmarks.every_module import raw_subject
 from tests.engine import walking
 from tests.engine.walking import OWN, Desk
+from tests.sandboxes.starting import ReadySandbox
 
 pytestmark = pytest.mark.xdist_group("real-manifests")
 MODULES = (
@@ -27,7 +27,7 @@ MANIFEST = GroupVersionKind(OWN, "v1beta2", "Manifest")
 
 
 @pytest.fixture(scope="module")
-def new(engine_sandbox: RunningSandbox) -> KubeCluster:
+def new(engine_sandbox: ReadySandbox) -> KubeCluster:
     cluster = open_cluster(SessionOptions(kubeconfig=str(engine_sandbox.kubeconfig), context="new"))
     for body in kyma_definitions():
         cluster.apply(body, manager="test")
@@ -37,7 +37,7 @@ def new(engine_sandbox: RunningSandbox) -> KubeCluster:
 
 
 @pytest.fixture(scope="module")
-def desk(new: KubeCluster, engine_sandbox: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(new: KubeCluster, engine_sandbox: ReadySandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     with Desk(new, engine_sandbox.registry, tmp_path_factory.mktemp("blobs")) as found:
         yield found
 
