@@ -121,7 +121,7 @@ FLEET_PICTURES = {
     "fleet": ("j",),
     "fleet-matrix": ("m", "j", "right"),
     "fleet-waits": ("w", "j"),
-    "compare": ("d", "j"),
+    "compare": ("j", "d", "j"),
 }
 
 

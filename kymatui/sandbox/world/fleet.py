@@ -68,11 +68,14 @@ def runtimes(count: int, seed: str = "fleet") -> Iterator[str]:
 
 
 def fill(store: Store, count: int, *, now: float, seed: str = "fleet", registry: str = "registry.sandbox.local") -> int:
-    """Puts `count` Kymas with five Manifests each into the store; returns how many objects that were."""
+    """Puts `count` Kymas into the store, with five Manifests each and two of 25 with six: 5,000 have 25,400.
+
+    Returns how many objects that were.
+    """
     draw = Draw(seed)
     written = 0
-    for name in runtimes(count, seed):
-        kyma, manifests = runtime(draw, name, now, registry)
+    for number, name in enumerate(runtimes(count, seed)):
+        kyma, manifests = runtime(draw, name, now, registry, PER_KYMA + (number % 25 >= 23))
         store.put(KYMAS, kyma)
         for manifest in manifests:
             store.put(MANIFESTS, manifest)
@@ -80,14 +83,14 @@ def fill(store: Store, count: int, *, now: float, seed: str = "fleet", registry:
     return written
 
 
-def runtime(draw: Draw, name: str, now: float, registry: str) -> tuple[Obj, list[Obj]]:
+def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KYMA) -> tuple[Obj, list[Obj]]:
     """A Kyma and its Manifests, with status, as the store keeps them."""
     plan, region, platform = draw.one_of(REGIONS, name, "region")
     channel = draw.one_of(CHANNELS, name, "channel")
     age = draw.number(name, "age") % (400 * 86400)
     created = timestamp(now - age)
     start = draw.number(name, "modules")
-    names = [CHOSEN[(start + i) % len(CHOSEN)] for i in range(PER_KYMA)]
+    names = [CHOSEN[(start + i) % len(CHOSEN)] for i in range(many)]
     kyma_uid = draw.uuid("kyma", name)
     manifests = [_manifest(draw, name, kyma_uid, module_named(m), channel, created, registry) for m in names]
     modules = [_module_status(module_named(m), made) for m, made in zip(names, manifests, strict=True)]

@@ -72,8 +72,8 @@ class RowList:
 
     def _known(self, row: Row) -> Row:
         index = self._places.get(row.key)
-        old = self.rows[index] if index is not None else None
-        return old if old == row and old is not None else row
+        old = self.rows[index] if index is not None else row
+        return row if old is row or old != row else old  # most are the very same, and then nothing is compared
 
     def _near(self, key: str | None, place: int | None) -> int | None:
         if not self.rows:

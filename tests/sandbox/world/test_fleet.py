@@ -37,12 +37,12 @@ def living() -> Living:
     return found
 
 
-def test_there_are_five_manifests_a_kyma(living: Living) -> None:
+def test_there_are_five_manifests_a_kyma_and_sometimes_six(living: Living) -> None:
     kymas = living.client.list(KYMAS, namespace=fleet.CONTROL)
     manifests = living.client.list(MANIFESTS, namespace=fleet.CONTROL)
-    assert (len(kymas), len(manifests)) == (60, 300)
+    assert (len(kymas), len(manifests)) == (60, 304)
     owners = Counter(m["metadata"]["labels"]["operator.kyma-project.io/kyma-name"] for m in manifests)
-    assert set(owners.values()) == {5}
+    assert Counter(owners.values()) == {5: 56, 6: 4}, "so that 5,000 have 25,400"
     assert set(owners) == {k["metadata"]["name"] for k in kymas} == set(fleet.runtimes(60))
 
 
