@@ -110,7 +110,7 @@ class _Printer:
         elif self._form == "md" and (fresh or gone):
             say(markdown(header, list(rows.values())))
         elif fresh or gone:
-            say(table(header, fresh + gone))
+            say(table(header, fresh + gone, spare=("NEWEST", "SOURCE") if self._form == "table" else ()))
 
     def _problems(self, catalog: Catalog) -> None:
         """What is wrong besides the rows; a row's own reason stands in its row."""

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, TextIO
 
 from kymatui.domain.texts import plain
@@ -16,17 +19,60 @@ from kymatui.domain.texts import plain
 FORMATS = ("table", "wide", "json", "yaml", "md")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it."""
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> str:
+    """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it.
+
+    On a terminal that is too narrow the widest cells go on in the next line, between two words; where that is not
+    enough, the columns in `spare` are left out, one after the other.
+    """
     from rich.cells import cell_len
 
     cells = [[plain(cell) or "-" for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
+    gap = "   "
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns - len(gap) * (len(header) - 1)
+        if spare and sum(map(_least, zip(header, *cells, strict=True))) > room:
+            kept = [at for at, name in enumerate(header) if name != spare[0]]
+            return table([header[at] for at in kept], [[row[at] for at in kept] for row in rows], spare=spare[1:])
+        cells, widths = _folded(header, cells, widths, room)
     lines = []
     for line in (header, *cells):
         padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
-        lines.append("   ".join(padded).rstrip())
+        lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _folded(
+    header: Sequence[str], cells: list[list[str]], widths: list[int], room: int
+) -> tuple[list[list[str]], list[int]]:
+    """The same in `room` characters, as far as words can be parted: the widest columns give way first."""
+    least = [_least(column) for column in zip(header, *cells, strict=True)]
+    narrow = list(widths)
+    while sum(narrow) > room:
+        able = [at for at, width in enumerate(narrow) if width > least[at]]
+        if not able:
+            return cells, widths  # no word can be parted: the terminal does it
+        widest = max(able, key=lambda at: narrow[at])
+        narrow[widest] -= 1
+    if narrow == widths:
+        return cells, widths
+    rows = []
+    for row in cells:
+        parts = [_wrapped(cell, width) for cell, width in zip(row, narrow, strict=True)]
+        rows += [list(line) for line in zip_longest(*parts, fillvalue="")]
+    return rows, narrow
+
+
+def _least(column: Sequence[str]) -> int:
+    """How narrow a column can be: as its longest word."""
+    return max((len(word) for cell in column for word in cell.split()), default=1)
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    indent = " " * (len(cell) - len(cell.lstrip()))
+    found = textwrap.wrap(cell, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return found or [cell]
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -102,10 +102,15 @@ def wait_until_gone(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[O
     left = wait_gone(run, uids, run.limits.gone, held_by, uids)
     gone += [ref for ref in uids if ref not in left]
     if left:
-        shown = list(left.items())[:_SHOWN]
+        shown = sorted(left.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
         said = "; ".join(f"{ref}{held_by(live)}" for ref, live in shown)
         more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
         raise PartlyDoneError(f"{said}{more}, {why}", hint=who_acts(left.values()))
+
+
+def _is_stuck(live: Object) -> bool:
+    """Whether somebody other than the cluster itself holds it: such are named first."""
+    return bool(set(live["metadata"].get("finalizers") or ()) - _THE_CLUSTERS)
 
 
 def who_acts(left: Iterable[Object]) -> str:
