@@ -57,6 +57,7 @@ class Bundle:
     release    for charts: what makes the release readable by helm
     resources  further custom resources that are treated like it
     notes      what a person should be told about the source, one sentence each
+    create_namespace  false where its namespace has to be there already
     """
 
     name: str
@@ -71,6 +72,7 @@ class Bundle:
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     resources: tuple[Object, ...] = ()
+    create_namespace: bool = True
 
     @property
     def defaults(self) -> tuple[Object, ...]:

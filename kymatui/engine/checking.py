@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from kymatui.engine.diffing import FieldChange
 from kymatui.engine.planning import plan
 from kymatui.engine.plans import Action, FieldConflict, Intent, Plan, Step
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 
 _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
@@ -96,6 +97,7 @@ def check(
 ) -> Report:
     """Compares, and writes nothing; with `ready` also whether everything does what it is for."""
     stop = cancel or threading.Event()
+    intent = as_installed(intent, cluster, clock)
     made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width, patience=patience)
     drifted = [step for step in made.steps if step.action is not Action.SAME]
     patient = PatientCluster(cluster, clock, stop, patience)
@@ -106,6 +108,19 @@ def check(
     drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
     seen = _readiness(made, patient, clock, stop, width) if ready else ()
     return Report(made, drifts, seen)
+
+
+def as_installed(intent: Intent, cluster: Cluster, clock: Clock) -> Intent:
+    """With the rendering that is kept in the release, where chart and values are the same and the rendering is not.
+
+    A chart makes up passwords and certificates: that they are others when it is rendered anew is no drift.
+    """
+    bundle = intent.bundle
+    if bundle.release is None:
+        return intent
+    kept = ReleaseKeeper(cluster, bundle.name, bundle.namespace, clock.now).as_installed(bundle)
+    same = kept.release is None or kept.release.manifest == bundle.release.manifest
+    return intent if same else replace(intent, bundle=kept)
 
 
 def _is_drift(step: Step) -> bool:

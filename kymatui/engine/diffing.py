@@ -53,6 +53,8 @@ def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
     annotations = metadata.get("annotations")
     if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
         metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
+        if not metadata["annotations"]:
+            del metadata["annotations"]  # as before the first of them was written
     return {**found, "metadata": metadata}
 
 

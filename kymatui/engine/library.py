@@ -139,7 +139,8 @@ def check(
     everything does what it is for, `check_function` included.
     """
     chosen = options or Options()
-    intent = with_transforms(what, transforms)
+    plain = what if isinstance(what, Intent) else Intent(what)
+    intent = with_transforms(checking.as_installed(plain, cluster, chosen.time), transforms)
     report = _check(intent, cluster, chosen, ready)
     if repair and not report.consistent:
         install(intent, cluster, wait=ready, options=chosen)

@@ -122,18 +122,28 @@ class Planner:
     def plan(self) -> Plan:
         module = self._intent.module
         note = refuse_managed(self._cluster, module) if module else ""
-        previous = self._previous = revived(_installed_before(self._cluster, self._clock, self._bundle))
+        previous = self._previous = revived(self._before())
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
         self._read_ahead(entries)
         steps = each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
-        steps += self._resource_steps(len(entries) + 1)
+        steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1)]
         pruned = prune_steps(self._intent, previous, self._bundle, self._cluster, self._cancel, self._width)
         self._observed |= pruned.observed
         steps += pruned.steps
         made = self._plan(tuple(steps), note)
         return replace(made, hooks=self._hooks(made, namespaces))
+
+    def _before(self) -> Inventory | None:
+        try:
+            return _installed_before(self._cluster, self._clock, self._bundle)
+        except ForbiddenError as error:
+            first = [str(read_ref(body)) for body in (*self._bundle.crds, *self._bundle.objects)][:1]
+            what = ", ".join((self._bundle.origin.address or self._bundle.name, *first))
+            raise ForbiddenError(
+                f"{what}: {error}", hint=error.hint, status=error.status, reason=error.reason, body=error.body
+            ) from error
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
         previous = self._previous
@@ -188,12 +198,25 @@ class Planner:
         """The namespace that the bundle lives in, where it is not there and the bundle does not bring it."""
         name = self._bundle.namespace
         brought = any(read_ref(body) == ObjectRef(NAMESPACE, "", name) for body in self._bundle.objects)
-        if brought or not self._intent.create_namespace:
+        if brought or not self._makes_namespace:
             return ()
         ours = self._previous is not None and self._previous.made_namespace
         if not ours and self._exists(name) and self._marks.get(name) != self._bundle.name:
             return ()
         return (own_namespace(self._bundle),)
+
+    @property
+    def _makes_namespace(self) -> bool:
+        return self._intent.create_namespace and self._bundle.create_namespace
+
+    def _unmade_namespace(self) -> list[Step]:
+        """Where the bundle's namespace is missing and must not be made: its inventory would have no place either."""
+        ref = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        brought = any(read_ref(body) == ref for body in self._bundle.objects)
+        if brought or self._makes_namespace or self._exists(ref.name):
+            return []
+        reason = "it does not exist, and is not to be created (CreateNamespace is false)"
+        return [Step(Action.BLOCKED, ref, 0, Part.NAMESPACE, reason=reason)]
 
     def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
         """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""

@@ -8,15 +8,19 @@ from typing import Any, Final
 
 import msgspec
 
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
+from kymatui.engine.bundles import hooks_of
 from kymatui.engine.concurrency import WIDTH, each
 from kymatui.engine.holders import Holder, HolderKind, applyset_id, inventory_name
+from kymatui.engine.hooks import key
 from kymatui.engine.inventories import Inventory, Item, State
 from kymatui.engine.ordering import is_definition, is_namespace, is_system_namespace, removal_waves
 from kymatui.engine.planning import NAMESPACE, installed
 from kymatui.engine.plans import Action, Part, Right, Step
 from kymatui.engine.ports import Clock, Cluster, Object
 from kymatui.engine.pruning import others_claim
+from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.remaining import Instances, count_remaining, managed_kinds
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 from kymatui.errors import ConfigurationError
@@ -30,6 +34,7 @@ class Removal:
 
     remaining  what the module's manager looks after: it stays as long as any of that does
     steps      the module's own objects, in waves, with those that are kept and why; namespaces are judged at the end
+    hooks      of a chart, that run before its objects go and after it, in their order
     lost       what was installed and is not there any more, though no deletion has begun: somebody else deleted it
     """
 
@@ -39,6 +44,7 @@ class Removal:
     steps: tuple[Step, ...]
     made_at: float
     missing: tuple[Right, ...] = ()
+    hooks: tuple[Step, ...] = ()
     lost: tuple[ObjectRef, ...] = ()
 
     @property
@@ -74,7 +80,22 @@ def removal(
     there = {step.ref for step in steps}
     whole = inventory.state is State.INSTALLED
     lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
-    return Removal(cluster.name, inventory, remaining, steps, clock.now(), missing, lost)
+    hooks = _hooks(inventory, patient, clock)
+    return Removal(cluster.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)
+
+
+def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:
+    """Those that have not run yet: an earlier attempt may have begun."""
+    if not inventory.chart:
+        return ()
+    hooks = ReleaseKeeper(cluster, inventory.name, inventory.namespace, clock.now).hooks(inventory)
+    done = inventory.done if inventory.state is State.DELETING else ()
+    return tuple(
+        Step(Action.CREATE, read_ref(one.body), one.hook.weight, Part.HOOK, event=event)
+        for event in ("pre-delete", "post-delete")
+        for one in hooks_of(hooks, event)
+        if key(event, one) not in done
+    )
 
 
 def removal_steps(

@@ -105,6 +105,7 @@ def test_the_library_names_a_namespace_that_is_forbidden(place: Place) -> None:
     viewer = place.connect(token="viewer")
     with pytest.raises(KymatuiError) as caught:
         install(raw.from_text(yaml.safe_dump(GOOD), name="bad", namespace=place.namespace), viewer)
+    assert f"ConfigMap {place.namespace}/good" in str(caught.value)
     assert 'configmaps "kymatui.bad" is forbidden: User "viewer"' in str(caught.value)
     assert f'in the namespace "{place.namespace}"' in str(caught.value)
     assert written(place) == []

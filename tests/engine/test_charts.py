@@ -11,12 +11,14 @@ from dataclasses import replace
 import pytest
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import Options, deleting, planning, removals, rollback
+from kymatui.engine import Options, check, deleting, planning, removals, rollback
 from kymatui.engine.documents import from_json, to_json
 from kymatui.engine.inventories import State
 from kymatui.engine.plans import Action
+from kymatui.engine.ports import PatchKind
 from kymatui.engine.releases import SECRET, ReleaseKeeper
 from kymatui.engine.running import SystemClock, begin
+from kymatui.engine.transforms import with_labels
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.helm.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
@@ -68,6 +70,28 @@ def test_the_same_chart_again_makes_no_revision_and_other_values_do(place: Place
     assert statuses(place) == [(1, "deployed")]
     install(place, chart(place, make.config_map("a"), config={"x": 2}))
     assert statuses(place) == [(1, "superseded"), (2, "deployed")]
+
+
+def test_what_a_chart_makes_up_anew_in_each_rendering_is_no_drift(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", v="random-1")))
+    marks = [with_labels({"team": "a"})]
+    assert check(chart(place, make.config_map("a", v="random-2")), place.cluster).consistent
+    ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
+    place.raw.patch(ref, {"data": {"v": "edited"}}, PatchKind.MERGE)
+    found = check(chart(place, make.config_map("a", v="random-2")), place.cluster, transforms=marks)
+    wanted = {field.path: field.wanted for field in found.drifts[0].fields}
+    assert wanted == {"data.v": "random-1", "metadata.labels.team": "a"}
+    assert not check(chart(place, make.config_map("a", v="2"), config={"v": "2"}), place.cluster).consistent
+
+
+def test_a_namespace_that_must_not_be_made_has_to_be_there(place: Place) -> None:
+    fixed = chart(place, make.config_map("a"), create_namespace=False)
+    with pytest.raises(RefusedError, match=f"Namespace {place.namespace}: it does not exist, and is not to be created"):
+        install(place, fixed)
+    assert place.get("v1", "Namespace", place.namespace, namespace="") is None
+    place.make_namespace()
+    install(place, fixed)
+    assert statuses(place) == [(1, "deployed")]
 
 
 def test_a_failure_is_written_into_the_release_and_what_was_deployed_stays(place: Place) -> None:
@@ -161,6 +185,9 @@ def test_an_uninstallation_runs_its_hooks_and_leaves_nothing(place: Place) -> No
     )
     place.make_namespace()
     install(place, chart(place, make.config_map("a"), hooks=hooks))
+    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    assert [(step.event, step.ref.name) for step in found.hooks] == [("pre-delete", "before"), ("post-delete", "after")]
     uninstall(place)
     assert history(place) == []
     assert place.get("v1", "ConfigMap", "a") is None

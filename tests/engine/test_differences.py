@@ -49,6 +49,8 @@ def test_a_stamp_is_of_what_was_set_and_not_of_what_is_reported() -> None:
     after = {**make.deployment("d", "n"), "status": {"replicas": 2}}
     after["metadata"]["resourceVersion"] = "7"
     assert stamp(before) == stamp(after)
+    counted = {**before, "metadata": {**before["metadata"], "annotations": {"deployment.kubernetes.io/revision": "1"}}}
+    assert stamp(before) == stamp(counted), "a controller's count came meanwhile"
     assert stamp(before) != stamp(make.deployment("d", "n", replicas=3))
 
 

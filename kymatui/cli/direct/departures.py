@@ -14,6 +14,7 @@ from kymatui.domain.wording import span
 if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
     from kymatui.engine.departing import Departure
+    from kymatui.engine.plans import Step
     from kymatui.engine.remaining import Instance
 
 
@@ -35,11 +36,18 @@ def departure_text(seen: Departure, form: str) -> str:
     if seen.charge is Charge.KYMA:
         parts.append("lifecycle-manager deletes the module's own objects; kymatui only watches")
     if seen.found is not None:
-        rows = [[step.action.value, str(step.ref), step.reason] for step in seen.found.steps]
+        before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
+        after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
+        shown = (*before, *seen.found.steps, *after)
+        rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
         parts.append(counts(seen.found.steps))
         parts += [f"{ref} was installed with it, and somebody has deleted it" for ref in seen.found.lost]
     return "\n\n".join(parts)
+
+
+def _word(step: Step) -> str:
+    return f"{step.event} hook" if step.event else step.action.value
 
 
 def _row(one: Instance) -> list[str]:
@@ -75,6 +83,10 @@ def departure_json(
         "remaining": [_instance_json(one) for one in seen.remaining.instances],
         "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
         "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
+        "hooks": [
+            {"event": step.event, "weight": step.wave, **step_json(step)}
+            for step in (seen.found.hooks if seen.found is not None else ())
+        ],
         "lost": [str(ref) for ref in dict.fromkeys((*(seen.found.lost if seen.found is not None else ()), *lost))],
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],

@@ -185,6 +185,8 @@ class InstallReader:
         )
         if config.is_set("DisableHooks"):
             made = replace(made, hooks=())
+        if config.flags.get("CreateNamespace") is False:
+            made = replace(made, create_namespace=False)
         unused = tuple(f"clientConfig of {name}: {one} changes nothing here." for one in config.unused)
         return replace(made, notes=(*made.notes, *unused))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.domain.wording import span
 from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, stations
-from kymatui.engine.plans import Action
+from kymatui.engine.plans import Action, Step
 from kymatui.engine.remaining import Instance
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
@@ -166,9 +166,17 @@ def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
     if seen.manifest is not None:
         yield PreviewLine(Mark.DELETE, str(seen.manifest), "whoever reconciles it takes the rest away")
     yield from _instances(seen.remaining.ours if not seen.by_hand else (), "the module's own")
-    for step in seen.found.steps if seen.found is not None else ():
+    if seen.found is None:
+        return
+    yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))
+    for step in seen.found.steps:
         mark = Mark.DELETE if step.action is Action.DELETE else Mark.SAME
         yield PreviewLine(mark, str(step.ref), step.reason or step.action.value)
+    yield from (_hook(step) for step in seen.found.hooks if not step.event.startswith("pre-"))
+
+
+def _hook(step: Step) -> PreviewLine:
+    return PreviewLine(Mark.CREATE, str(step.ref), f"{step.event} hook: it runs, and is waited for")
 
 
 def _instances(some: Iterable[Instance], words: str) -> Iterator[PreviewLine]:

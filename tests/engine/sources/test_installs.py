@@ -56,7 +56,7 @@ def test_two_installs_have_their_own_names_values_and_sources() -> None:
     blobs = StoredBlobs(charts={"web": chart(root="web/")})
     config = blobs.add(b"""
 configs:
-- {name: first, clientConfig: "CreateNamespace=true,Namespace=one", overrides: "a=1,b.c=x\\\\,y"}
+- {name: first, clientConfig: "CreateNamespace=false,Namespace=one", overrides: "a=1,b.c=x\\\\,y"}
 - {name: second, overrides: "a=2"}
 - {name: other, overrides: "a=3"}
 """)
@@ -71,6 +71,7 @@ configs:
     assert [one["kind"] for one in first.objects] == ["ConfigMap"], "a namespace that is made is no part of the release"
     assert first.objects[0]["data"] == {"a": "1", "c": "x,y", "ns": "one"}
     assert (first.name, first.namespace, first.version, first.origin.kind) == ("first", "one", "1.2.3", "oci")
+    assert (first.create_namespace, second.create_namespace) == (False, True)
     assert second.objects[0]["data"] == {"a": "2", "c": "0", "ns": "default"}
     assert (second.name, second.namespace, second.origin.kind) == ("second", "default", "helm")
     assert ("chart", "web", "https://x.io/charts", "") in blobs.asked
