@@ -11,8 +11,10 @@ from kymatui.domain.presence import Presence
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.shelves import Shelf
 from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.states import State
 from kymatui.domain.templates import Template
 from kymatui.domain.versions import order, same
+from kymatui.errors import RefusedError
 
 RAW_MANIFEST = "rawManifest"
 DEFAULT_NAMESPACE = "kyma-system"
@@ -87,6 +89,23 @@ def refusals(seen: Catalog, name: str, row: Row | None, feeds: Mapping[str, Feed
             f"lifecycle-manager is in charge of this cluster and offers {row.name}: enable it in the Kyma "
             "(or insist with --direct; nobody updates it then)"
         )
+
+
+def taken_over(row: Row | None, name: str) -> Row:
+    """The row of what kymatui may take over. Raises RefusedError where there is nothing, or somebody has it."""
+    if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
+        raise RefusedError(f"there is no {name} to take over", hint=f"`kymatui install {name}` installs it")
+    if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
+        raise RefusedError(
+            f"lifecycle-manager has not let go of {name} yet: its status says {row.reports.kyma}",
+            hint=f"`kymatui unmanage {name}` waits for it",
+        )
+    if row.managed:
+        raise RefusedError(
+            f"{name} is managed by lifecycle-manager, which would undo what is taken from it",
+            hint=f"`kymatui unmanage {name}` makes lifecycle-manager let go of it first",
+        )
+    return row
 
 
 def is_downgrade(installed: str, wanted: str) -> bool:

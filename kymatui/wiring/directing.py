@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import catalog
-from kymatui.domain.direct import choose, is_downgrade, refusals
+from kymatui.domain.direct import choose, is_downgrade, refusals, taken_over
 from kymatui.domain.forms import Field, fields
 from kymatui.domain.observing import observe
 from kymatui.domain.versions import order, same
@@ -48,6 +48,7 @@ class Wanted:
     """What a person chose; `document` is the default resource, or a chart's values, None as the source has it.
 
     chart  a chart instead of the catalog's template: a path, a URL, or `oci://…`
+    adopt  what is there becomes kymatui's, over whoever owns it now
     """
 
     module: str
@@ -58,6 +59,7 @@ class Wanted:
     ignore: bool = False
     prune_definitions: bool = False
     force: bool = False
+    adopt: bool = False
 
 
 class Directing:
@@ -87,6 +89,19 @@ class Directing:
         offers = [template.version for template in observe(snapshot).shelf.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=order, reverse=True))
         return Standing(module, never, "; ".join(careful) if not never else "", known, versions)
+
+    def adoption(self, module: str) -> Wanted:
+        """The installation of the very version that is there. Raises RefusedError where it is not to be had."""
+        from kymatui.wiring.installing import find_installed
+
+        row = taken_over(catalog(self._session.snapshot(), time.time()).row(module), module)
+        if find_installed(self._cluster, module) is not None:
+            raise RefusedError(f"{module} is kymatui's already", hint="there is nothing to take over")
+        if not row.installed:
+            raise RefusedError(
+                f"nobody knows which version of {module} is there", hint=f"`kymatui adopt {module} --version …`"
+            )
+        return Wanted(module, row.installed, adopt=True)
 
     def bundle(self, wanted: Wanted) -> Bundle:
         """What it consists of; fetched. Raises ConfigurationError, RegistryError and HelmError."""
@@ -138,7 +153,8 @@ class Directing:
         associated = () if wanted.chart or isinstance(choice, str) else choice.template.associated
         return Intent(
             self.bundle(wanted),
-            force=wanted.force,
+            force=wanted.force or wanted.adopt,
+            adopt=wanted.adopt,
             prune_definitions=wanted.prune_definitions,
             policy=Policy.IGNORE if wanted.ignore else Policy.CREATE_AND_DELETE,
             associated=associated,

@@ -41,22 +41,9 @@ ADOPT = AdoptCommand()
 def _row(place: Place, name: str) -> Row:
     """What is there of the module. Raises RefusedError where there is nothing to take over, or somebody has it."""
     from kymatui.domain.catalog import catalog
-    from kymatui.domain.presence import Presence
-    from kymatui.domain.states import State
+    from kymatui.domain.direct import taken_over
 
-    row = catalog(place.session.snapshot(), time.time()).row(name)
-    if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
-        raise RefusedError(f"there is no {name} to take over", hint=f"`kymatui install {name}` installs it")
-    if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
-        raise RefusedError(
-            f"lifecycle-manager has not let go of {name} yet: its status says {row.reports.kyma}",
-            hint=f"`kymatui unmanage {name}` waits for it",
-        )
-    if row.managed:
-        raise RefusedError(
-            f"{name} is managed by lifecycle-manager, which would undo what is taken from it",
-            hint=f"`kymatui unmanage {name}` makes lifecycle-manager let go of it first",
-        )
+    row = taken_over(catalog(place.session.snapshot(), time.time()).row(name), name)
     if not row.installed and place.source.is_catalog and not place.args.version:
         raise RefusedError(f"nobody knows which version of {name} is there", hint="say it with --version")
     return row

@@ -19,7 +19,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError
 from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.deleting import not_there, open_deletion
-from kymatui.ui.flows.installing import install, upgrade, why_not
+from kymatui.ui.flows.installing import adopt, install, upgrade, why_not, why_not_adopted
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
 
@@ -85,6 +85,14 @@ ACTIONS: tuple[Action, ...] = (
         "",
         lambda app, names: manifesting.install(app, names[0]),
         manifesting.why_not,
+        many=False,
+    ),
+    Action(
+        "adopt",
+        "take over what is there…",
+        "",
+        lambda app, names: adopt(app, names[0]),
+        why_not_adopted,
         many=False,
     ),
     Action(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows import manifesting
-from kymatui.ui.flows.actions import menu, relabel_words
-from kymatui.ui.flows.installing import install, upgrade
+from kymatui.ui.flows.actions import Flow, menu, relabel_words
+from kymatui.ui.flows.installing import adopt, install, upgrade
 from kymatui.ui.flows.resuming import resume
 from kymatui.ui.flows.toggling import OWN, SAME, toggle
 from kymatui.ui.navigation import Step
@@ -53,8 +53,14 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
         "manifest",
         "install or move a module by a Manifest",
-        partial(_manifest, app),
+        partial(_one, app, manifesting.install, "manifest NAME"),
         usage="manifest NAME",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "adopt",
+        "take over what somebody else installed",
+        partial(_one, app, adopt, "adopt NAME"),
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
@@ -120,12 +126,12 @@ def _install(app: KymatuiApp, words: Sequence[str]) -> None:
         app.problem("which module? install NAME [CHART [NAMESPACE]]")
 
 
-def _manifest(app: KymatuiApp, words: Sequence[str]) -> None:
+def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, words: Sequence[str]) -> None:
     names = meant(app, words)
     if len(names) == 1:
-        app.desk.flow(manifesting.install(app, names[0]))
+        app.desk.flow(start(app, names[0]))
     else:
-        app.problem("which module? manifest NAME")
+        app.problem(f"which module? {usage}")
 
 
 def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:

@@ -74,6 +74,22 @@ async def install(app: KymatuiApp, name: str, *, chart: str = "", namespace: str
             return
 
 
+async def adopt(app: KymatuiApp, name: str) -> None:
+    """What somebody else installed, or lifecycle-manager has let go of, becomes kymatui's; nothing is deleted."""
+    directing = directing_of(app)
+    wanted = await app.desk.aside(lambda: directing.adoption(name))
+    await _plan(app, directing, [wanted], partial(adopt, app, name))
+
+
+def why_not_adopted(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why there is nothing to take over; "" where there is."""
+    try:
+        directing_of(app).adoption(names[0])
+    except RefusedError as error:
+        return str(error)
+    return ""
+
+
 async def _choose(app: KymatuiApp, directing: Directing, standing: Standing, first: Wanted) -> Wanted | None:
     questions = [_version(standing)] if not first.chart else []
     questions.append(_resource(standing, values=bool(first.chart)))

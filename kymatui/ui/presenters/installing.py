@@ -24,7 +24,7 @@ _LONGEST = 160
 def title(plans: Sequence[Plan]) -> str:
     """`install keda 1.5.0`, `upgrade 3 modules`."""
     first = plans[0]
-    verb = "install" if first.first else "upgrade"
+    verb = "take over" if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
         return f"upgrade {len(plans)} modules"
     return f"{verb} {first.bundle.name} {first.bundle.version}".strip()

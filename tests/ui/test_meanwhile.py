@@ -1,0 +1,269 @@
+"""What others do while somebody is at the keys, and who leaves and comes back: noticed, said, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.departing import Turn
+from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.filling import FormScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring import SessionOptions
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.toggling import Toggling
+from tests.sandboxes.starting import told_sandbox
+from tests.ui.driving import SIZE, text
+from tests.ui.test_flows import drawn, enter, stepper
+from tests.ui.test_toggling import KYMA, Person, app_of, entries
+
+pytestmark = pytest.mark.xdist_group("meanwhile")  # one sandbox for all of them
+
+APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
+HELD = ObjectRef(APPLICATION, "default", "held")
+BTP = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
+BACKUPS = ObjectRef(
+    GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), "", "backups.backup.sandbox.local"
+)
+
+
+@pytest.fixture(scope="module")
+def options() -> Iterator[SessionOptions]:
+    with told_sandbox() as running:
+        yield SessionOptions(str(running.kubeconfig))
+
+
+@pytest.fixture
+def cluster(options: SessionOptions) -> Cluster:
+    return open_cluster(options)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def edit(cluster: Cluster, module: str, field: str, value: str) -> None:
+    """Somebody else's edit of an entry of the Kyma."""
+    place = list(entries(cluster)).index(module)
+    cluster.patch(
+        KYMA, [{"op": "add", "path": f"/spec/modules/{place}/{field}", "value": value}], PatchKind.JSON, manager="other"
+    )
+
+
+async def test_a_deletion_is_left_with_the_program_and_entered_again_and_one_finalizer_is_let_go_by_its_name(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
+    cluster.apply(
+        {**body, "metadata": {"name": HELD.name, "namespace": HELD.namespace, "finalizers": ["example.org/held"]}},
+        manager="operator",
+    )
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await enter(person, "application-connector", Turn.CLEAR)
+        await person.press("d")
+        await person.sees(PlanScreen)
+        await person.press("enter", "space", "tab", *"application", "minus", *"connector")
+        await person.accepts()
+        await person.until(lambda: bool(stepper(person).seen and stepper(person).seen.stuck))  # type: ignore[union-attr]
+        assert person.app.desk.going
+        await person.press("q")
+        await person.sees(ConfirmScreen)
+        assert "the deletion can be entered again" in text(person.app, "#confirm-words")
+        await person.press("y")
+        await person.until(lambda: not person.app.is_running or not person.app.desk.going)
+    assert "application-connector" in entries(cluster), "nothing goes before what it manages is gone"
+
+    async with app_of(options).run_test(size=SIZE) as pilot:  # nothing is left of the first one but the cluster
+        person = Person(pilot)
+        await enter(person, "application-connector", Turn.CLEAR)
+        assert "▶ 4 Wait until gone 1 being deleted" in drawn(person.app)
+        await person.press("f")
+        await person.sees(ChoiceScreen)
+        assert "example.org/held (set by operator)" in drawn(person.app)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        await person.press("enter", *"held", "enter")
+        assert isinstance(person.app.screen, PlanScreen), "half of its name is not its name"
+        assert cluster.get(HELD) is not None
+        await person.press(*["backspace"] * 4, *"default", "slash", *"held")
+        await person.accepts()
+        await person.until(lambda: cluster.get(HELD) is None)
+        await person.until(lambda: stepper(person).turn is Turn.LEAVE)
+        await person.press("d")
+        await person.sees(PlanScreen)
+        await person.press("enter", *"application", "minus", *"connector")
+        await person.accepts()
+        assert (await person.ended()).startswith("done: it is gone")
+    assert "application-connector" not in entries(cluster)
+
+
+async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    before = cluster.get(BTP)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("btp-operator")
+        await person.types("adopt btp-operator")
+        await person.until(lambda: bool(person.app.problems))
+        assert "is managed by lifecycle-manager" in person.app.problems[0]
+        await person.types("unmanage btp-operator")
+        await person.accepts()
+        assert (await person.ended()).startswith("done: ")
+        await person.types("adopt btp-operator")
+        await person.sees(PlanScreen)
+        assert "take over btp-operator 1.1.17" in drawn(person.app)
+        await person.press("enter", "space", "enter", "space")
+        await person.accepts()
+        assert (await person.ended(2)).startswith("done: ")
+        now = cluster.get(BTP)
+        assert before is not None
+        assert now is not None
+        assert now["metadata"]["uid"] == before["metadata"]["uid"]
+        assert "kymatui" in field_managers(now)
+        assert LIFECYCLE_APPLIER not in field_managers(now)
+        await person.types("manage btp-operator")
+        await person.accepts()
+        assert "objects were kymatui's, and are lifecycle-manager's now" in await person.ended(3)
+    again = cluster.get(BTP)
+    assert again is not None
+    assert again["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "kymatui" not in field_managers(again)
+
+
+async def test_a_chart_is_installed_with_values_from_a_form(
+    options: SessionOptions, cluster: Cluster, tmp_path: Path
+) -> None:
+    chart = tmp_path / "shop"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    (chart / "values.yaml").write_text("size: small\n")
+    (chart / "values.schema.json").write_text('{"type": "object", "properties": {"size": {"type": "string"}}}')
+    (chart / "templates" / "map.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {size: {{ .Values.size }}}\n"
+    )
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("install shop ./shop default")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.sees(FormScreen)
+        await person.press(*["backspace"] * 5, *"large", "ctrl+g")
+        await person.sees(PlanScreen)
+        assert any("ConfigMap default/shop" in line for line in person.lines())
+        await person.accepts()
+        assert (await person.ended()).startswith("done: ")
+    found = cluster.get(ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "shop"))
+    assert found is not None
+    assert found["data"] == {"size": "large"}
+
+
+async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
+    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Toggling.carry_out
+
+    def late(self: Toggling, *given: Any) -> int:
+        edit(cluster, "istio", "customResourcePolicy", "Ignore")
+        return real(self, *given)
+
+    monkeypatch.setattr(Toggling, "carry_out", late)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("channel istio fast")
+        await person.accepts()
+        assert "refused: somebody else changed the entry of istio" in await person.ended()
+    assert entries(cluster)["istio"]["customResourcePolicy"] == "Ignore"
+    assert entries(cluster)["istio"].get("channel") != "fast"
+
+
+async def test_an_edit_by_somebody_else_ends_the_following(
+    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Toggling.carry_out
+
+    def early(self: Toggling, *given: Any) -> int:
+        made = real(self, *given)
+        edit(cluster, "keda", "channel", "regular")
+        return made
+
+    monkeypatch.setattr(Toggling, "carry_out", early)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("keda")
+        await person.types("channel keda fast")
+        await person.accepts()
+        assert "the Kyma is edited; somebody else has changed the entry of keda since" in await person.ended()
+    assert entries(cluster)["keda"]["channel"] == "regular"
+
+
+async def test_a_definition_that_goes_and_comes_while_the_plan_is_open_outdates_it(
+    options: SessionOptions, cluster: Cluster
+) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("backup-operator")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        names = {"kind": "Backup", "plural": "backups", "singular": "backup"}
+        version = {"name": "v9", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        spec = {"group": "backup.sandbox.local", "scope": "Cluster", "names": names, "versions": [version]}
+        metadata = {"name": BACKUPS.name}
+        other = {"apiVersion": BACKUPS.kind.api_version, "kind": BACKUPS.kind.kind, "metadata": metadata, "spec": spec}
+        cluster.apply(other, manager="somebody")
+        await person.accepts()
+        said = await person.ended()
+        assert not said.startswith("done")
+        assert "backups.backup.sandbox.local" in said
+    live = cluster.get(BACKUPS)
+    assert live is not None
+    assert [one["name"] for one in live["spec"]["versions"]] == ["v9"], "what somebody else made stays"
+    cluster.delete(BACKUPS)
+
+
+async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
+    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = "operator.kyma-project.io/internal"
+    real = Toggling.carry_out_label
+
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("label internal on")
+        await person.sees(PlanScreen)
+        await person.accepts()
+        assert await person.ended() == f"done: {label} is true"
+        kyma = cluster.get(KYMA)
+        assert kyma is not None
+        assert kyma["metadata"]["labels"][label] == "true"
+
+        def late(self: Toggling, *given: Any) -> None:
+            cluster.patch(KYMA, {"metadata": {"labels": {label: "maybe"}}}, PatchKind.MERGE, manager="other")
+            real(self, *given)
+
+        monkeypatch.setattr(Toggling, "carry_out_label", late)
+        await person.until(lambda: label in yaml.safe_dump(person.app.view.kymas[0]["metadata"]["labels"]))
+        await person.types("label internal off")
+        await person.sees(PlanScreen)
+        await person.accepts()
+        assert "refused: somebody else changed the label" in await person.ended(2)
+    kyma = cluster.get(KYMA)
+    assert kyma is not None
+    assert kyma["metadata"]["labels"][label] == "maybe"
