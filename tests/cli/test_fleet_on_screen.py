@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.kube.gate import only_reads
 from kymatui.domain.objects import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import Cluster
+from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.world import fleet
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.comparing import CompareScreen
 from kymatui.ui.screens.fleet import FleetScreen
 from kymatui.ui.screens.menu import MenuScreen
 from kymatui.ui.screens.plan import PlanScreen
@@ -22,7 +25,7 @@ from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
-from tests.ui.driving import SIZE, text
+from tests.ui.driving import SIZE, table, text
 from tests.ui.test_toggling import Person
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -179,3 +182,37 @@ async def test_many_runtimes_are_edited_only_when_that_is_allowed(
         assert why in screen.why_off("edit_runtimes")
         assert bool(screen.why_off("edit_runtimes")) is not read_only, "an audit sees the plan"
         assert person.app.why_no_writes != ""
+
+
+async def test_an_audit_shows_every_screen_of_both_clusters_and_neither_was_written_to(two_clusters: Path) -> None:
+    logs = [FaultClient.for_kubeconfig(two_clusters, name) for name in ("kcp", "skr")]
+    for log in logs:
+        log.requests(forget=True)
+    async with fleet_app(two_clusters, read_only=True, audit=True).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await marked_in(person, "skr")
+        for key in ("m", "w", "h"):
+            await person.press(key)
+            await person.until(lambda: not isinstance(person.app.screen, FleetScreen))
+            await person.press("escape")
+            await person.until(lambda: isinstance(person.app.screen, FleetScreen))
+        await planned(person, "enable")
+        assert "runs as an audit, which only reads" in text(person.app, "#plan-off")
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen)
+        await person.press("escape")
+        await marked_in(person, "skr")
+        await person.press("up", "d")
+        await person.sees(CompareScreen)
+        await person.until(lambda: bool(table(person.app).rows))
+        await person.press("escape")
+        await person.at("keda")
+        await person.types("disable keda")
+        await person.sees(PlanScreen)
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen)
+        await person.press("escape", "ctrl+d")
+        await person.until(lambda: "on kcp: Manifest" in text(person.app, "#departing-words"))
+    told = [one for log in logs for one in log.requests()["requests"] if "kymatui" in one["agent"]]
+    assert len(told) > 30
+    assert [one for one in told if not only_reads(one["method"], one["path"])] == []
