@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TextIO
@@ -32,7 +31,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequen
     gap = "   "
     if sys.stdout.isatty():
         room = shutil.get_terminal_size().columns - len(gap) * (len(header) - 1)
-        if spare and sum(map(_least, zip(header, *cells, strict=True))) > room:
+        if spare and sum(_least(column) for column in zip(header, *cells, strict=True)) > room:
             kept = [at for at, name in enumerate(header) if name != spare[0]]
             return table([header[at] for at in kept], [[row[at] for at in kept] for row in rows], spare=spare[1:])
         cells, widths = _folded(header, cells, widths, room)
@@ -47,14 +46,15 @@ def _folded(
     header: Sequence[str], cells: list[list[str]], widths: list[int], room: int
 ) -> tuple[list[list[str]], list[int]]:
     """The same in `room` characters, as far as words can be parted: the widest columns give way first."""
-    least = [_least(column) for column in zip(header, *cells, strict=True)]
+    columns = list(zip(header, *cells, strict=True))
+    tries = ([_least(column, longest) for column in columns] for longest in (_LONGEST_WORD, 24, 16, 12))
+    least = next((found for found in tries if sum(found) <= room), [])
+    if not least:
+        return cells, widths  # the terminal parts the lines
     narrow = list(widths)
     while sum(narrow) > room:
-        able = [at for at, width in enumerate(narrow) if width > least[at]]
-        if not able:
-            return cells, widths  # no word can be parted: the terminal does it
-        widest = max(able, key=lambda at: narrow[at])
-        narrow[widest] -= 1
+        able = (at for at, width in enumerate(narrow) if width > least[at])
+        narrow[max(able, key=lambda at: narrow[at])] -= 1
     if narrow == widths:
         return cells, widths
     rows = []
@@ -64,15 +64,29 @@ def _folded(
     return rows, narrow
 
 
-def _least(column: Sequence[str]) -> int:
-    """How narrow a column can be: as its longest word."""
-    return max((len(word) for cell in column for word in cell.split()), default=1)
+_LONGEST_WORD = 34
+
+
+def _least(column: Sequence[str], longest: int = _LONGEST_WORD) -> int:
+    """How narrow a column can be: as its longest word, of which paths and names can be parted, too."""
+    return max((min(len(word), longest) for cell in column for word in cell.split()), default=1)
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
+    """The lines of a cell; a word that is longer than one is parted behind the signs of paths and names."""
     indent = " " * (len(cell) - len(cell.lstrip()))
-    found = textwrap.wrap(cell, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return found or [cell]
+    lines = [indent]
+    for word in cell.split():
+        parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word) if len(word) > width - len(indent) else [word]
+        for number, part in enumerate(parts):
+            joint = " " if number == 0 and lines[-1].strip() else ""
+            if lines[-1].strip() and len(lines[-1]) + len(joint) + len(part) > width:
+                lines.append(indent)
+                joint = ""
+            lines[-1] += joint + part
+            while len(lines[-1]) > width:
+                lines[-1:] = [lines[-1][:width], indent + lines[-1][width:]]
+    return lines
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

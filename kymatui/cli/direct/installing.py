@@ -151,12 +151,13 @@ class CheckCommand:
             parts += [f"not ready: {words}" for words in waiting]
             if report.installed and report.plan.unfinished:
                 parts.append("an installation of it was cut off or failed, and none has come to its end since")
-            words = "is as it should be" if report.consistent else f"is not as it should be; {_MEND}"
+            same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
+            mend = (
+                f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
+            )
+            words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
         return 0 if report.ready else RefusedError.exit_code
-
-
-_MEND = "the same install command puts it right, with --force where somebody else wrote"
 
 
 def _drifted(drift: Drift, field: DriftedField | None) -> list[str]:
