@@ -54,6 +54,7 @@ _INTEGER = deferred(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0
 _STYLED_FLOAT = deferred(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
 _DOTTED_FLOAT = deferred(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?\Z", re.ASCII)
 _SIXTY = deferred(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z", re.ASCII)
+_LONGEST_REMEMBERED: Final = 128  # characters
 _BASES: Final = (16, 2, 8, 8, 10)
 _DATE = deferred(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
@@ -63,9 +64,17 @@ _DATE = deferred(
 )
 
 
-@lru_cache(maxsize=16384)
 def resolve_plain(text: str) -> tuple[str, Scalar]:
-    """The tag and the value of an untagged plain scalar."""
+    """The tag and the value of an untagged plain scalar. Long ones are not remembered: they may be whole files."""
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _resolved(text)
+
+
+@lru_cache(maxsize=16384)
+def _remembered(text: str) -> tuple[str, Scalar]:
+    return _resolved(text)
+
+
+def _resolved(text: str) -> tuple[str, Scalar]:
     if text and text[0] not in HINTS:
         return STR, text
     word = WORDS_V2.get(text)

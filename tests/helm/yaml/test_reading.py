@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -245,3 +246,15 @@ def test_every_recorded_text_is_read_as_helm_reads_it(shared: Path) -> None:
 def test_large_numbers_have_the_digits_that_go_prints() -> None:
     assert load_as_json("[9223372036854775807, 1e400]") == [9223372036854776000, "1e400"]
     assert load_yaml("9223372036854775807") == math.ldexp(1, 63)
+
+
+def test_long_texts_are_read_and_not_remembered() -> None:
+    """Files within ConfigMaps are plain scalars, too: what was read of them must not stay for as long as a process."""
+    load_yaml("a: b")
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert len(load_yaml(f"a: {'x ' * 50_000}{number}")["a"]) > 100_000
+        assert tracemalloc.get_traced_memory()[0] < 500_000
+    finally:
+        tracemalloc.stop()
