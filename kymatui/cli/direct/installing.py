@@ -146,7 +146,9 @@ class CheckCommand:
             say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
         else:
             draw = markdown if args.output == "md" else table
-            rows = [_drifted(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
+            known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
+            drifts = report.drifts if known else ()
+            rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
             parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
             if report.installed and report.plan.unfinished:
@@ -155,8 +157,9 @@ class CheckCommand:
             mend = (
                 f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
             )
+            absent = f"{args.name} is not installed by kymatui; `{same}` does it"
             words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
-            say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else f"{args.name} is not installed"]))
+            say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
 
 
