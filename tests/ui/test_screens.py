@@ -150,7 +150,7 @@ async def test_checks_are_explained_and_modes_switch() -> None:
         rules = app.screen.query_one("#rules", RowTable)
         assert [row.cells["result"].text for row in rules.rows] == ["no match", "match", "no match", "match"]
         assert rules.rows[3].cells["group"].text == "true ← decides"
-        await pilot.press("m")
+        await pilot.press("s")
         assert "strict" in text(app, "#headline")
 
 

@@ -27,7 +27,7 @@ class ChecksPane(Pane):
     TITLE: ClassVar[str] = "checks"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "mode", "klm or strict", id="module.mode"),
+        Binding("s", "mode", "klm or strict", id="module.mode"),
         Binding("o", "other", "Next resource", show=False, id="module.other-resource"),
         Binding("w", "try_path", "What stands at a path", id="module.try"),
         Binding("escape", "leave_path", "Leave the line", show=False, id="module.leave-path"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -37,11 +38,20 @@ GROUPS = ("", "plan", "region", "platform-region", "channel", "state", "account"
 BY_STATE = Sort("state")
 
 
+class RuntimeTable(LiveTable, inherit_bindings=False):
+    """A table where `g` groups, and only home leads to the first row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, key="home") if isinstance(one, Binding) and one.id == "table.first" else one
+        for one in (*RowTable.BINDINGS, *LiveTable.BINDINGS)
+    ]
+
+
 class FleetScreen(FramedScreen):
     """One line a runtime, or one a group; what hides runtimes is said, and escape takes it away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("g", "group", "Group", id="fleet.group", priority=True),
+        Binding("g", "group", "Group", id="fleet.group"),
         Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waits", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
@@ -79,7 +89,7 @@ class FleetScreen(FramedScreen):
     def body(self) -> ComposeResult:
         yield ViewTabs(id="views")
         with Container(id="catalog-body"):
-            yield LiveTable(id="runtimes", sort=BY_STATE, copied="name")
+            yield RuntimeTable(id="runtimes", sort=BY_STATE, copied="name")
             yield Static("", id="notice")
         yield Sentence(id="reason")
 

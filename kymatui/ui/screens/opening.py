@@ -26,7 +26,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.departing import DepartingScreen
     from kymatui.ui.screens.filling import FormScreen
-    from kymatui.ui.screens.fleet import FleetScreen
+    from kymatui.ui.screens.fleet import FleetScreen, RuntimeTable
     from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
     from kymatui.ui.screens.help import HelpScreen
     from kymatui.ui.screens.jobs import JobScreen, JobsScreen
@@ -42,7 +42,8 @@ def key_scopes(app: type) -> Iterator[Scope]:
 
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
         yield scope(app, screen, LiveTable)
-    fleets = (FleetScreen, SpreadScreen, WaitsScreen, RecentScreen, CompareScreen)
+    yield scope(app, FleetScreen, RuntimeTable)
+    fleets = (SpreadScreen, WaitsScreen, RecentScreen, CompareScreen)
     yield from (scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
