@@ -54,9 +54,9 @@ def _left_out(leg: Leg) -> PreviewLine:
 
 def _warnings(planned: Sequence[Leg], others: Sequence[Leg], canaries: int, at_once: int) -> Iterator[str]:
     if planned:
-        first = min(canaries, len(planned))
-        pace = f"{'the first' if first == 1 else f'the first {first}, one by one'}; then {at_once} at once"
-        yield f"{pace}; each is followed until it is ready, and after a failure no further one is begun"
+        first = "the first by itself" if canaries == 1 else f"the first {canaries} one by one"
+        pace = f"{first}, then {at_once} at once; " if len(planned) > canaries else ""
+        yield f"{pace}each is followed until it is ready, and after a failure no further one is begun"
     left = sum(leg.outcome is not Outcome.UNCHANGED for leg in others)
     if left:
         yield f"{left} of the runtimes cannot be edited, and are left out"

@@ -16,6 +16,8 @@ from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.ui.widgets.row_list import Cell, Row
 
+_AROUND, _LEAST = 5, 4  # lines around the questions, and of the shortest list: its title, two answers, a gap
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -66,8 +68,17 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
         for question, table in zip(self._questions, self.query(PlanTable), strict=True):
             table.set_rows(_row(option) for option in question.options)
             table.move_to(question.chosen)
-            table.styles.height = len(question.options) + 2
+        self.on_resize()
         self.query(PlanTable).first().focus()
+
+    def on_resize(self) -> None:
+        """Every question stays in sight: where there is no room for all answers, the longest lists scroll."""
+        tables = list(self.query(PlanTable))
+        heights = [len(question.options) + 2 for question in self._questions]
+        while sum(heights) > self.app.size.height - _AROUND and max(heights) > _LEAST:
+            heights[heights.index(max(heights))] -= 1
+        for table, height in zip(tables, heights, strict=False):
+            table.styles.height = height
 
     def action_take(self) -> None:
         tables = self.query(PlanTable)
