@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import catalog
@@ -69,12 +70,20 @@ class Directing:
     """
 
     def __init__(self, session: CatalogSession | PairSession | RuntimeSession, blobs: Blobs | None = None) -> None:
+        self._session = session
+        self._given = blobs
+
+    @cached_property
+    def _cluster(self) -> Cluster:
         from kymatui.wiring.engine import cluster_of
+
+        return cluster_of(self._session.client)
+
+    @cached_property
+    def _blobs(self) -> Blobs:
         from kymatui.wiring.operating import fetcher
 
-        self._session = session
-        self._cluster: Cluster = cluster_of(session.client)
-        self._blobs: Blobs = blobs if blobs is not None else fetcher()
+        return self._given if self._given is not None else fetcher()
 
     def standing(self, module: str) -> Standing:
         """Asks the server only for what is installed."""

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import catalog
@@ -61,10 +62,14 @@ class Manifesting:
     """The Manifests of one session, which was started. Methods block."""
 
     def __init__(self, session: CatalogSession) -> None:
+        self._session = session
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """Made when the server is asked for the first time: menus often need not."""
         from kymatui.wiring.engine import cluster_of
 
-        self._session = session
-        self.cluster: Cluster = cluster_of(session.client)
+        return cluster_of(self._session.client)
 
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""

@@ -12,7 +12,11 @@ import pytest
 from textual.pilot import Pilot
 
 from kymatui.domain.previews import Answer, Mark, Preview, Verdict
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.diffing import FieldChange
+from kymatui.engine.plans import Action, Step
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.presenters.installing import difference
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.help import HelpScreen
 from kymatui.ui.screens.plan import PlanScreen
@@ -148,3 +152,15 @@ async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:
             await asked.press("tab")
         assert reached == ["PlanTable", "DiffView", "Tick", "Input"]
         assert all(widget.size.height > 0 for widget in app.screen.query("PlanTable, DiffView, Tick, Input"))
+
+
+def test_what_is_large_is_read_as_yaml_line_by_line() -> None:
+    ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "default", "shop")
+    changes = (FieldChange("spec.replicas", 1, 2), FieldChange("spec.selector", None, {"matchLabels": {"app": "shop"}}))
+    assert list(difference(Step(Action.CHANGE, ref, 0, changes=changes))) == [
+        "- spec.replicas: 1",
+        "+ spec.replicas: 2",
+        "+ spec.selector:",
+        "+   matchLabels:",
+        "+     app: shop",
+    ]

@@ -29,6 +29,7 @@ from tests.ui.driving import table, until
 from tests.ui.fleets import StillRuntime, fleet_app, two_sides
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
+from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, world
@@ -113,6 +114,8 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     "plan": _plan,
     "menu": _menu,
     "jobs": _jobs,
+    "deletion": showing(lambda: StillScreen("keda")),
+    "form": showing(form),
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.engine.plans import Action, Plan, Step
+from kymatui.ui.presenters.documents import as_yaml
 from kymatui.wiring.directing import Standing, is_lower
 
 _MARKS = {
@@ -19,6 +20,7 @@ _MARKS = {
     Action.BLOCKED: Mark.CONFLICT,
 }
 _LONGEST = 160
+_MOST = 200
 
 
 def title(plans: Sequence[Plan]) -> str:
@@ -51,7 +53,7 @@ def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: byte
 
 def _line(step: Step, module: str) -> PreviewLine:
     name = f"{module}: {step.ref}" if module else str(step.ref)
-    return PreviewLine(_MARKS[step.action], name, _note(step), tuple(_diff(step)))
+    return PreviewLine(_MARKS[step.action], name, _note(step), tuple(difference(step)))
 
 
 def _note(step: Step) -> str:
@@ -62,18 +64,29 @@ def _note(step: Step) -> str:
     return "was there before" if step.adopted else ""
 
 
-def _diff(step: Step) -> Iterator[str]:
+def difference(step: Step) -> Iterator[str]:
+    """What changes in one object, as lines that begin with `+ `, `- ` or `! `."""
     for conflict in step.conflicts:
         yield f"! {conflict.path} is owned by {conflict.manager}"
     for change in step.changes:
         if change.before is not None:
-            yield f"- {change.path}: {_value(change.before)}"
+            yield from (f"- {line}" for line in _field(change.path, change.before))
         if change.after is not None:
-            yield f"+ {change.path}: {_value(change.after)}"
+            yield from (f"+ {line}" for line in _field(change.path, change.after))
 
 
-def _value(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+def _field(path: str, value: object) -> Iterator[str]:
+    """A field as YAML has it: what is large has lines of its own, so that it can be read."""
+    if not isinstance(value, (Mapping, list)) or not value:
+        yield f"{path}: {_cut(json.dumps(value, ensure_ascii=False))}"
+        return
+    lines = as_yaml({path: value}).splitlines()
+    yield from map(_cut, lines[:_MOST])
+    if len(lines) > _MOST:
+        yield f"  … {len(lines) - _MOST} more lines"
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
