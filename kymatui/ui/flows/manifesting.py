@@ -32,6 +32,9 @@ def manifesting_of(app: KymatuiApp) -> Manifesting:
     session = app.view.session
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
+    if app.view.writing is not session:  # a runtime with its control plane, where a Manifest belongs to a Kyma
+        hint = "enable the module in the Kyma, or install it directly"
+        raise RefusedError("Manifests of a runtime are made on its control plane, from its Kyma", hint=hint)
     return Manifesting(cast("CatalogSession", session))
 
 
