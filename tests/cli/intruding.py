@@ -445,6 +445,32 @@ def kept_theirs(stage: Stage, ended: Ended) -> str:
     return "" if ended.status == 0 else f"left with {ended.status}: {ended.err[-300:]}"
 
 
+def back_or_said(stage: Stage, ended: Ended) -> str:
+    """Somebody else deleted the definition that the backup needs: what could not be created is named, and the next
+    restoration creates it."""
+    kinds = GroupVersionKind(stage.group, "v1", "Thing")
+    stage.cluster.forget_kinds()
+    there = (
+        stage.cluster.kind(kinds) is not None and stage.cluster.get(ObjectRef(kinds, stage.name, "mine")) is not None
+    )
+    if there:
+        return ""
+    if ended.status == 0 and ended.behind > 0:
+        return "done, it says, and the object is not there"
+    file = stage.folder / f"{stage.name}-backup.yaml"
+    body = [one for one in yaml.safe_load_all(stage.source("1").read_text()) if one["kind"] == DEFINITION.kind]
+    file.write_text(yaml.safe_dump_all([*body, *yaml.safe_load_all(file.read_text())]))
+    second = run(["restore", str(file), "--yes", "--timeout", "8"])
+    return "" if second.status == 0 else f"cannot be restored any more: {second.err[-300:]}"
+
+
+def with_definition(stage: Stage) -> None:
+    """The definition is there; the backup has none, and an instance of it."""
+    (body,) = (one for one in yaml.safe_load_all(stage.source("1").read_text()) if one["kind"] == DEFINITION.kind)
+    stage.cluster.apply(body)
+    stage.cluster.forget_kinds()
+
+
 def nothing(stage: Stage) -> None:
     """The stage is bare."""
 
@@ -470,6 +496,25 @@ def _direct(verb: str) -> Iterator[Flow]:
             words,
             intrude,
             lambda stage, ended, judge=judge: judge(stage, version, ended),  # type: ignore[misc]
+        )
+
+
+def _briefly(words: list[str]) -> list[str]:
+    return [*words[:-1], "1"]
+
+
+def _waiting() -> Iterator[Flow]:
+    """The Kyma's flows with their waiting part: who edits the entry meanwhile is named, or it is done."""
+    for name, module, before, words, theirs, done in _EDITS:
+        if name not in ("enable", "disable", "channel"):
+            continue
+        edited = entry_flow(name, module, before, words, theirs, done)
+        yield Flow(
+            f"{name}-waiting",
+            edited.prepare,
+            lambda stage, words=words: [*words, "--yes", "--timeout", "20"],  # type: ignore[misc]
+            edited.intrude,
+            edited.judge,
         )
 
 
@@ -499,6 +544,14 @@ FLOWS: tuple[Flow, ...] = (
         seen_to_be_another,
     ),
     Flow("restore-object", nothing, restoring, their_settings, kept_theirs),
+    Flow(
+        "restore-definition",
+        with_definition,
+        lambda stage: _briefly(restoring(stage)),
+        Stage.drop_definition,
+        back_or_said,
+    ),
+    *_waiting(),
 )
 
 
