@@ -174,6 +174,27 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         await until(pilot, lambda: app.shown is not None and app.shown.step == Step("delete", "keda"))
 
 
+async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"channel": "the Kyma's own", "policy": "as it is"}
+    left = CutOff("api-gateway", "", False, 0.0, (), "channel", ("api-gateway",), given, "move api-gateway")
+    monkeypatch.setattr("kymatui.ui.flows.resuming.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await until(pilot, lambda: bool(app.problems))
+        assert app.problems == [
+            "“move api-gateway”, begun 1970-01-01 00:00 UTC, was cut off; `:resume api-gateway` follows it again"
+        ]
+        assert app.shown is not None
+        app.shown.run_line("resume api-gateway")
+        await until(pilot, lambda: bool(app.desk.jobs) and app.desk.jobs[0].is_over)
+        (job,) = app.desk.jobs
+        assert (job.title[:14], job.state, job.words) == (
+            "follow again: ",
+            JobState.DONE,
+            "api-gateway 3.4.1 is ready",
+        )
+
+
 @pytest.mark.parametrize(
     ("waits", "actor", "seconds", "said"),
     [

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from kymatui.adapters.oci.registry import Registry
+from kymatui.cli.main import main
 from kymatui.domain.jobs import JobState
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.operating import ManifestController
@@ -41,21 +42,22 @@ pytestmark = pytest.mark.xdist_group("keepers")  # one sandbox for all of them
 GROUP = "operator.kyma-project.io"
 MANIFEST = ObjectRef(GroupVersionKind(GROUP, "v1beta2", "Manifest"), "modules", "cache")
 CONFIG_MAP = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "modules", "cache")
-COMPONENT = "kyma-project.io/module/cache"
+QUEUE = ObjectRef(CONFIG_MAP.kind, "modules", "queue")
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[ReadySandbox]:
     with ready_sandbox("open", "own") as running:
-        layers = {version: push(running.registry, version) for version in ("1.0.0", "1.1.0")}
+        kinds = [(name, version) for name in ("cache", "queue") for version in ("1.0.0", "1.1.0")]
+        layers = {kind: push(running.registry, *kind) for kind in kinds}
         for context in ("open", "own"):
             cluster = open_cluster(SessionOptions(str(running.kubeconfig), context))
             cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "modules"}})
             for body in kyma_definitions():
                 cluster.apply(body)
             eventually(lambda at=cluster: is_served(at), "templates are served")  # type: ignore[misc]
-            for version, digest in layers.items():
-                cluster.apply(template(running.registry, version, digest))
+            for (name, version), digest in layers.items():
+                cluster.apply(template(running.registry, name, version, digest))
         yield running
 
 
@@ -64,35 +66,36 @@ def is_served(cluster: Any) -> bool:
     return cluster.kind(MANIFEST.kind) is not None
 
 
-def push(registry: str, version: str) -> str:
+def push(registry: str, name: str, version: str) -> str:
     """The layer of a version; its digest."""
-    content = yaml.safe_dump(config_map("cache", "modules", version=version)).encode()
-    where = f"{registry}/modules/component-descriptors/{COMPONENT}"
+    content = yaml.safe_dump(config_map(name, "modules", version=version)).encode()
+    where = f"{registry}/modules/component-descriptors/kyma-project.io/module/{name}"
     return Registry(insecure=True).push_blob(where, content, "application/yaml").digest
 
 
-def template(registry: str, version: str, digest: str) -> dict[str, Any]:
+def template(registry: str, name: str, version: str, digest: str) -> dict[str, Any]:
     """A template that says both where its manifest is, and in which layer of which component."""
-    where = f"modules/component-descriptors/{COMPONENT}"
+    component_name = f"kyma-project.io/module/{name}"
+    where = f"modules/component-descriptors/{component_name}"
     access = {"type": "localBlob", "localReference": digest, "mediaType": "application/yaml"}
     layer = {"name": "raw-manifest", "version": version, "type": "yaml", "relation": "local", "access": access}
     component = {
-        "name": COMPONENT,
+        "name": component_name,
         "version": version,
-        "provider": "cache.example",
+        "provider": "modules.example",
         "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": f"http://{registry}", "subPath": "modules"}],
         "sources": [],
         "componentReferences": [],
         "resources": [layer],
     }
     spec = {
-        "moduleName": "cache",
+        "moduleName": name,
         "version": version,
         "descriptor": {"meta": {"schemaVersion": "v2"}, "component": component},
         "resources": [{"name": "rawManifest", "link": f"http://{registry}/v2/{where}/blobs/{digest}"}],
-        "manager": {"version": "v1", "group": "", "kind": "ConfigMap", "namespace": "modules", "name": "cache"},
+        "manager": {"version": "v1", "group": "", "kind": "ConfigMap", "namespace": "modules", "name": name},
     }
-    metadata = {"name": f"cache-{version}", "namespace": "modules"}
+    metadata = {"name": f"{name}-{version}", "namespace": "modules"}
     return {"apiVersion": f"{GROUP}/v1beta2", "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
 
 
@@ -116,8 +119,8 @@ def operator(sandbox: ReadySandbox) -> Iterator[None]:
     thread.join(30)
 
 
-def version(cluster: Cluster) -> str:
-    found = cluster.get(CONFIG_MAP)
+def version(cluster: Cluster, ref: ObjectRef = CONFIG_MAP) -> str:
+    found = cluster.get(ref)
     return str(found["data"]["version"]) if found is not None else ""
 
 
@@ -137,6 +140,8 @@ async def delete(person: Person, turn: Turn) -> None:
 async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(sandbox: ReadySandbox) -> None:
     options = SessionOptions(str(sandbox.kubeconfig), "open")
     cluster = open_cluster(options)
+    words = ["install", "queue", "--version", "1.0.0", "--yes", "--kubeconfig", options.kubeconfig, "--context", "open"]
+    assert main(words) == 0
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("cache")
@@ -154,12 +159,15 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         await ended(person)
         assert version(cluster) == "1.0.0"
         await person.types("upgrade all")
-        await person.sees(ChoiceScreen)
-        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert [line.split(" the ")[0] for line in person.lines() if line.startswith("~")] == [
+            "~ cache: ConfigMap modules/cache change",
+            "~ queue: ConfigMap modules/queue change",
+        ]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 2)
+        await person.until(lambda: len(person.app.desk.jobs) == 3 and not person.app.desk.going)
         await ended(person)
-        assert version(cluster) == "1.1.0"
+        assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await delete(person, Turn.UNDEPLOY)
     assert version(cluster) == ""
 
