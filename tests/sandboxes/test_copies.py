@@ -1,0 +1,55 @@
+"""What the tests' sandboxes are copied from must not show in them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
+from kymatui.wiring import SessionOptions
+from kymatui.wiring.engine import open_cluster
+from tests.sandboxes.resting import RestingClock
+from tests.sandboxes.starting import told_sandbox
+
+KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
+
+
+@pytest.mark.xdist_group("sample-rows")  # whose worker has asked for the sample world anyway
+def test_what_happens_in_one_copy_of_the_world_happens_in_no_other() -> None:
+    ref = ObjectRef(KYMA, "kyma-system", "default")
+    with told_sandbox() as one, told_sandbox() as other:
+        here, there = (open_cluster(SessionOptions(str(found.kubeconfig))) for found in (one, other))
+        before = there.get(ref)
+        here.patch(ref, {"metadata": {"labels": {"told": "here"}}}, PatchKind.MERGE)
+        changed, after = here.get(ref), there.get(ref)
+        assert before is not None
+        assert changed is not None
+        assert after is not None
+        assert changed["metadata"]["uid"] == after["metadata"]["uid"]
+        assert changed["metadata"]["labels"]["told"] == "here"
+        assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert not one.kubeconfig.exists()
+
+
+def test_a_clock_that_rests_goes_on_in_another_loop_where_it_stopped() -> None:
+    clock, said = RestingClock(), list[str]()
+
+    async def live(last: str) -> None:
+        ended = asyncio.Event()
+        clock.attach(asyncio.get_running_loop())
+        clock.call_later(0, lambda: said.append(last))
+        clock.call_later(0, ended.set)
+        await ended.wait()
+        clock.detach()
+
+    clock.call_later(0, lambda: said.append("before there is a loop"))
+    clock.call_later(0, lambda: said.append("never")).cancel()
+    clock.call_later(3600, lambda: said.append("in an hour"))
+    asyncio.run(live("the first loop"))
+    clock.call_later(0, lambda: said.append("between two loops"))
+    assert said == ["before there is a loop", "the first loop"]
+    asyncio.run(live("the second loop"))
+    assert said[2:] == ["between two loops", "the second loop"]
+    assert len(clock.waiting) == 1
