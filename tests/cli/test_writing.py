@@ -202,6 +202,14 @@ def test_who_interrupts_is_told_what_stays(name: str, number: int, said: str, st
     assert "Traceback" not in ended.err
 
 
+def test_a_plan_that_was_cut_off_is_taken_away_whole(stage: Stage) -> None:
+    assert interrupted(flow_of("apply-edit"), stage, 2).status == 130
+    ended = run(["delete", stage.name, "-n", stage.name, "--yes", "--no-backup"])
+    assert ended.status == 0, ended
+    assert [stage.data(name) for name in ("settings", "only-1", "only-2")] == [None, None, None]
+    assert stage.cluster.get(stage.definition) is None
+
+
 def test_who_stops_waiting_is_told_that_the_edit_is_made(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
