@@ -27,11 +27,11 @@ from kymatui.ui.screens.framed import FramedScreen
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.ui.test_flow_snapshots import form
 from tests.wiring.worlds import KYMAS, kyma_cluster, named
 
-ELSEWHERE = {"ConfirmScreen", "JobScreen", "FormScreen"}
-"""What is asked before something is done, what shows it while it is done, and the form of a source that this cluster
-does not have: nothing leads there."""
+ELSEWHERE = {"ConfirmScreen", "JobScreen"}
+"""What is asked before something is done, and what shows it while it is done: nothing leads there."""
 
 LEAVING = ("quit", "interrupt", "suspend_process")
 SIZE = (120, 40)
@@ -197,6 +197,8 @@ async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_
                 if walker.app.catalog is not None and walker.app.catalog.rows:
                     break
                 await pilot.pause(0.05)
+            await walker.walk()
+            await app.push_screen(form())  # of a source that this cluster does not have
             await walker.walk()
         fleet = FleetApp(lambda: open_remote(RemoteOptions(options, by_hand=options)), settings=Settings())
         fleet.animation_level = "none"
