@@ -17,7 +17,8 @@ from kymatui.errors import NotFoundError, UnreachableError, UsageError
 from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
-from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession, owner_of
+from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.wiring.runtimes import owner_of
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client

@@ -13,7 +13,8 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.fleet_sessions import FleetSession
 from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.runtime_sessions import RuntimeSession, owner_of
+from kymatui.wiring.runtime_sessions import RuntimeSession
+from kymatui.wiring.runtimes import owner_of
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing

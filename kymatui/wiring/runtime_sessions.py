@@ -24,7 +24,7 @@ from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.rules import read_rules
-from kymatui.wiring.runtimes import read_access
+from kymatui.wiring.runtimes import owner_of, read_access
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
@@ -40,7 +40,6 @@ RUNTIME_FEED: Final = "runtime"
 """Under this name a snapshot says how the runtime itself is doing."""
 _SECRET = Fixed("secrets", "", "Secret", ("v1",))
 _KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
-_OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
 
 
 class RuntimeSession:
@@ -345,18 +344,6 @@ class RuntimeSession:
     def _call(self) -> None:
         if not self._closed.is_set():
             self._on_change()
-
-
-def owner_of(client: Client, cancel: threading.Event | None = None) -> str:
-    """`namespace/name` of the Kyma on the control plane that a runtime's Kyma belongs to; "" where it does not say."""
-    resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
-    if resource is None:
-        return ""
-    for raw in client.list(resource, KYMA_NAMESPACE, cancel=cancel).items:
-        owner = Reader(raw).child("metadata").labels("annotations").get(_OWNED_BY, "")
-        if owner:
-            return owner
-    return ""
 
 
 def _version(raw: Mapping[str, object]) -> tuple[str, str]:

@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.access import Access, NoKubeconfig, NoSecret, SeveralSecrets, find_access
 from kymatui.domain.objects import LABEL_KYMA_NAME
+from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, ForbiddenError
+from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE
 
 if TYPE_CHECKING:
+    from kymatui.adapters.kube.client import Client
     from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.domain.manifests import Manifest
 
 MOST_CLIENTS: Final = 64
 _RENEW: Final = "whoever makes the access Secrets has to make it again"
 _SECRET = GroupVersionKind("", "v1", "Secret")
+_KYMAS: Final = KYMA_KINDS[0]
+_OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
 
 
 class SecretRuntimes:
@@ -31,6 +36,7 @@ class SecretRuntimes:
         self._most = most
         self._lock = threading.Lock()
         self._clusters: OrderedDict[str, tuple[bytes, KubeCluster]] = OrderedDict()
+        self._proven: dict[str, tuple[KubeCluster, str]] = {}  # by Secret: the client, and the Kyma it said it has
 
     def of(self, manifest: Manifest, cancel: threading.Event) -> KubeCluster | None:
         """Of a Manifest with `remote: false` its own cluster; else that of its Kyma's access Secret."""
@@ -44,11 +50,18 @@ class SecretRuntimes:
         return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
 
     def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
-        """The cluster of a Kyma; None where there is no Secret. Raises ConfigurationError for one that is no use."""
+        """The cluster of a Kyma; None where there is no Secret.
+
+        Raises ConfigurationError for a Secret that is no use, or leads to the runtime of another Kyma, and what keeps
+        the runtime from being asked whose it is.
+        """
         access, _ = read_access(self._home, kyma, namespace, cancel)
         if access is None:
             return None
-        return self._connected(f"Secret {access.secret.namespace}/{access.secret.name}", access.kubeconfig)
+        name = f"Secret {access.secret.namespace}/{access.secret.name}"
+        found = self._connected(name, access.kubeconfig)
+        self._require_own(found, name, f"{namespace}/{kyma}", cancel)
+        return found
 
     def close(self) -> None:
         with self._lock:
@@ -72,7 +85,21 @@ class SecretRuntimes:
         require_unexpired(known[1].client.transport.connection, time.time())
         return known[1]
 
+    def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
+        """Asked of each client until it has said so; one that has no Kyma yet, or hides it, is taken at its word."""
+        if self._proven.get(name) == (cluster, kyma):
+            return
+        try:
+            owner = owner_of(cluster.client, cancel)
+        except ForbiddenError:
+            return
+        if owner not in ("", kyma):
+            raise ConfigurationError(f"{name} leads to the runtime of {owner}, and not of {kyma}", hint=_RENEW)
+        if owner:
+            self._proven[name] = (cluster, kyma)
+
     def _let_go(self, cluster: KubeCluster) -> None:
+        self._proven = {name: known for name, known in self._proven.items() if known[0] is not cluster}
         self.closing(cluster)
         cluster.client.transport.close()
 
@@ -110,3 +137,15 @@ def read_access(
             raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
         case NoKubeconfig(secret, reason):
             raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}", hint=_RENEW)
+
+
+def owner_of(client: Client, cancel: threading.Event | None = None) -> str:
+    """`namespace/name` of the Kyma on the control plane that a runtime's Kyma belongs to; "" where it does not say."""
+    resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
+    if resource is None:
+        return ""
+    for raw in client.list(resource, KYMA_NAMESPACE, cancel=cancel).items:
+        owner = Reader(raw).child("metadata").labels("annotations").get(_OWNED_BY, "")
+        if owner:
+            return owner
+    return ""

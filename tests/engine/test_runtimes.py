@@ -72,11 +72,12 @@ def test_a_changed_secret_makes_a_new_client(place: Place, runtimes: SecretRunti
     secret(place, "access", {"config": own(place)})
     first = runtimes.of(manifest(place), threading.Event())
     secret(place, "access", {"config": own(place, "expired")})
+    with pytest.raises(UnauthorizedError):  # whose cluster it is, is asked with what the Secret says now
+        runtimes.of(manifest(place), threading.Event())
+    secret(place, "access", {"config": own(place)})
     second = runtimes.of(manifest(place), threading.Event())
     assert second is not None
     assert second is not first
-    with pytest.raises(UnauthorizedError):
-        second.list(CONFIG_MAP, place.namespace)
 
 
 def test_no_more_clients_are_kept_than_asked_for(place: Place) -> None:
@@ -114,3 +115,19 @@ def test_each_wrong_access_has_its_own_words(
 def test_a_manifest_for_nobody_is_said_to_be_so(place: Place, runtimes: SecretRuntimes) -> None:
     with pytest.raises(ConfigurationError, match="has no label"):
         runtimes.of(manifest(place, kyma=""), threading.Event())
+
+
+def test_the_runtime_of_another_kyma_is_never_worked_on(
+    place: Place, runtimes: SecretRuntimes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its own Kyma says is asked once of each client, and again as long as it does not say."""
+    said = iter(["", f"{place.namespace}/one", "never asked"])
+    monkeypatch.setattr("kymatui.wiring.runtimes.owner_of", lambda client, cancel: next(said))
+    secret(place, "access", {"config": own(place)})
+    for _ in range(3):
+        assert runtimes.of(manifest(place), threading.Event()) is not None
+    assert next(said) == "never asked"
+    said = iter(["kcp-system/other"])
+    secret(place, "access-two", {"config": own(place)}, kyma="two")
+    with pytest.raises(ConfigurationError, match="access-two leads to the runtime of kcp-system/other, and not of"):
+        runtimes.of(manifest(place, kyma="two"), threading.Event())
