@@ -40,13 +40,9 @@ class Sample:
         self.living.client.patch(KYMAS, "default", {"spec": {"modules": left}}, namespace=SYSTEM)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sample() -> Sample:
-    """One of the test's own, to be changed."""
-    return told_sample()
-
-
-def told_sample() -> Sample:
+    """One for all tests, for telling costs more than looking; whoever changes it does so in a copy (`separate`)."""
     living = Living()
     registry = Registry(port=5000)
     world = populate(living.controllers, registry)

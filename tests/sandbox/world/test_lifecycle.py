@@ -1,8 +1,4 @@
-"""The simulated lifecycle-manager reacts to edits of the Kyma.
-
-Building the world costs more than looking at it. So tests that touch a module which no other test touches share one,
-in whatever order they run; those that touch the whole Kyma, or a module of others, have a world of their own.
-"""
+"""The simulated lifecycle-manager reacts to edits of the Kyma, each in a copy of the sample world."""
 
 from __future__ import annotations
 
@@ -14,17 +10,12 @@ from kymatui.sandbox.world.kymas import aggregate, manifest_name
 from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
 from kymatui.sandbox.world.sample import module_named
 from tests.sandbox.living import Obj
-from tests.sandbox.world.conftest import SYSTEM, Sample, told_sample
+from tests.sandbox.world.conftest import SYSTEM, Sample
+from tests.sandbox.world.separating import separate
 
-pytestmark = pytest.mark.xdist_group("lifecycle")
+pytestmark = pytest.mark.xdist_group("sample")  # it is told once
 
 LABEL = "operator.kyma-project.io"
-
-
-@pytest.fixture(scope="module")
-def shared_sample() -> Sample:
-    """A world of which each test may change one module that is no other test's."""
-    return told_sample()
 
 
 def manifest(sample: Sample, name: str) -> Obj | None:
@@ -32,14 +23,15 @@ def manifest(sample: Sample, name: str) -> Obj | None:
     return found[0] if found else None
 
 
-def test_enabling_installs_and_becomes_ready(shared_sample: Sample) -> None:
-    shared_sample.edit("connectivity-proxy", enabled=True)
-    shared_sample.living.advance(4)
-    module = shared_sample.module("connectivity-proxy")
+@separate
+def test_enabling_installs_and_becomes_ready(sample: Sample) -> None:
+    sample.edit("connectivity-proxy", enabled=True)
+    sample.living.advance(4)
+    module = sample.module("connectivity-proxy")
     assert (module["state"], module["version"], module["channel"]) == ("Ready", "1.0.2", "regular")
     assert module["template"]["metadata"]["name"] == "connectivity-proxy-1.0.2"
     assert module["resource"]["kind"] == "ConnectivityProxy"
-    found = manifest(shared_sample, "connectivity-proxy")
+    found = manifest(sample, "connectivity-proxy")
     assert found is not None
     assert found["metadata"]["name"] == module["manifest"]["metadata"]["name"]
     assert found["metadata"]["ownerReferences"][0]["kind"] == "Kyma"
@@ -50,6 +42,7 @@ def test_enabling_installs_and_becomes_ready(shared_sample: Sample) -> None:
     assert {"CustomResourceDefinition", "Deployment", "ClusterRole", "ServiceAccount"} <= kinds
 
 
+@separate
 def test_20_a_changed_template_of_the_same_version_reaches_managed_modules_only(sample: Sample) -> None:
     version = sample.module("istio")["version"]
     tell_template(sample, f"istio-{version}", "new")
@@ -72,8 +65,9 @@ def tell_template(sample: Sample, name: str, word: str) -> None:
     sample.living.advance(4)
 
 
-def test_what_is_installed_is_marked_and_applied_by_its_manager(shared_sample: Sample) -> None:
-    found = shared_sample.living.get("deployments.apps", "istio-controller-manager", SYSTEM)
+@separate
+def test_what_is_installed_is_marked_and_applied_by_its_manager(sample: Sample) -> None:
+    found = sample.living.get("deployments.apps", "istio-controller-manager", SYSTEM)
     labels, annotations = found["metadata"]["labels"], found["metadata"]["annotations"]
     assert labels[f"{LABEL}/managed-by"] == "kyma"
     assert annotations[f"deprecated-{LABEL}/owned-by"].startswith(f"{SYSTEM}/default-istio-")
@@ -81,6 +75,7 @@ def test_what_is_installed_is_marked_and_applied_by_its_manager(shared_sample: S
     assert managers == {"declarative.kyma-project.io/applier"}
 
 
+@separate
 def test_disabling_removes_everything(sample: Sample) -> None:
     sample.edit("istio")
     sample.living.advance(0.3)
@@ -94,17 +89,19 @@ def test_disabling_removes_everything(sample: Sample) -> None:
     assert "istios.operator.kyma-project.io" not in definitions
 
 
-def test_a_higher_channel_upgrades_and_prunes_what_the_new_version_lacks(shared_sample: Sample) -> None:
-    assert "istio-controller-manager-migration" in shared_sample.living.names("configmaps", SYSTEM)
-    shared_sample.edit("istio", channel="fast")
-    shared_sample.living.advance(6)
-    module = shared_sample.module("istio")
+@separate
+def test_a_higher_channel_upgrades_and_prunes_what_the_new_version_lacks(sample: Sample) -> None:
+    assert "istio-controller-manager-migration" in sample.living.names("configmaps", SYSTEM)
+    sample.edit("istio", channel="fast")
+    sample.living.advance(6)
+    module = sample.module("istio")
     assert (module["version"], module["channel"], module["state"]) == ("1.12.0", "fast", "Ready")
-    assert "istio-controller-manager-migration" not in shared_sample.living.names("configmaps", SYSTEM)
-    istiod = shared_sample.living.get("deployments.apps", "istiod", SYSTEM)
+    assert "istio-controller-manager-migration" not in sample.living.names("configmaps", SYSTEM)
+    istiod = sample.living.get("deployments.apps", "istiod", SYSTEM)
     assert istiod["spec"]["template"]["spec"]["containers"][0]["image"].endswith(":1.12.0")
 
 
+@separate
 def test_a_resource_that_was_deleted_by_hand_is_not_made_again(sample: Sample) -> None:
     kedas = module_named("istio").resource.resource
     sample.living.client.delete(kedas, "default", namespace=SYSTEM)
@@ -112,31 +109,33 @@ def test_a_resource_that_was_deleted_by_hand_is_not_made_again(sample: Sample) -
     assert sample.living.names(kedas, SYSTEM) == []
 
 
-def test_the_missing_secret_ends_the_warning(shared_sample: Sample) -> None:
+@separate
+def test_the_missing_secret_ends_the_warning(sample: Sample) -> None:
     resource = module_named("btp-operator").resource.resource
-    shared_sample.living.create("secrets", {"metadata": {"name": "sap-btp-manager"}}, SYSTEM)
-    shared_sample.living.advance(3)
-    assert shared_sample.living.status(resource, "default", SYSTEM)["state"] == "Ready"
+    sample.living.create("secrets", {"metadata": {"name": "sap-btp-manager"}}, SYSTEM)
+    sample.living.advance(3)
+    assert sample.living.status(resource, "default", SYSTEM)["state"] == "Ready"
 
 
-def test_the_deletion_goes_on_when_the_users_are_gone(shared_sample: Sample) -> None:
+@separate
+def test_the_deletion_goes_on_when_the_users_are_gone(sample: Sample) -> None:
     for name, place in (("orders", "shop"), ("invoices", "billing")):
-        shared_sample.living.client.delete("apirules.gateway.kyma-project.io", name, namespace=place)
-        assert shared_sample.module("api-gateway")["state"] == "Deleting"
-    shared_sample.living.advance(6)
-    assert shared_sample.module("api-gateway") == {}
-    assert (
-        shared_sample.living.client.find("deployments.apps", "api-gateway-controller-manager", namespace=SYSTEM) is None
-    )
+        sample.living.client.delete("apirules.gateway.kyma-project.io", name, namespace=place)
+        assert sample.module("api-gateway")["state"] == "Deleting"
+    sample.living.advance(6)
+    assert sample.module("api-gateway") == {}
+    assert sample.living.client.find("deployments.apps", "api-gateway-controller-manager", namespace=SYSTEM) is None
 
 
-def test_unmanaged_and_managed_again(shared_sample: Sample) -> None:
-    shared_sample.edit("cloud-manager", managed=True)
-    shared_sample.living.advance(4)
-    assert shared_sample.module("cloud-manager")["state"] == "Ready"
-    assert manifest(shared_sample, "cloud-manager") is not None
+@separate
+def test_unmanaged_and_managed_again(sample: Sample) -> None:
+    sample.edit("cloud-manager", managed=True)
+    sample.living.advance(4)
+    assert sample.module("cloud-manager")["state"] == "Ready"
+    assert manifest(sample, "cloud-manager") is not None
 
 
+@separate
 def test_skipping_the_window_upgrades(sample: Sample) -> None:
     sample.living.client.patch(KYMAS, "default", {"spec": {"skipMaintenanceWindows": True}}, namespace=SYSTEM)
     sample.living.advance(6)
@@ -144,6 +143,7 @@ def test_skipping_the_window_upgrades(sample: Sample) -> None:
     assert (module["version"], module["maintenance"], module["state"]) == ("1.2.0", False, "Ready")
 
 
+@separate
 def test_without_the_beta_label_a_beta_module_goes(sample: Sample) -> None:
     sample.edit("connectivity-proxy", enabled=True)
     sample.living.advance(4)
@@ -161,21 +161,22 @@ def test_without_the_beta_label_a_beta_module_goes(sample: Sample) -> None:
         ({"channel": "none"}, "no channel can be named none"),
     ],
 )
-def test_a_channel_that_is_none_is_an_error(shared_sample: Sample, entry: Obj, message: str) -> None:
-    shared_sample.edit("serverless", **entry)
-    shared_sample.living.advance(1)
-    module = shared_sample.module("serverless")
+@separate
+def test_a_channel_that_is_none_is_an_error(sample: Sample, entry: Obj, message: str) -> None:
+    sample.edit("serverless", **entry)
+    sample.living.advance(1)
+    module = sample.module("serverless")
     assert (module["state"], module["message"]) == ("Error", message)
 
 
-def test_an_unknown_module_is_an_error(shared_sample: Sample) -> None:
-    shared_sample.edit("nothing", enabled=True)
-    shared_sample.living.advance(1)
-    assert (
-        shared_sample.module("nothing")["message"] == "no templates were found: in channel regular for module nothing"
-    )
+@separate
+def test_an_unknown_module_is_an_error(sample: Sample) -> None:
+    sample.edit("nothing", enabled=True)
+    sample.living.advance(1)
+    assert sample.module("nothing")["message"] == "no templates were found: in channel regular for module nothing"
 
 
+@separate
 def test_a_channel_that_goes_on_takes_its_modules_along(sample: Sample) -> None:
     channels = [{"channel": "regular", "version": "1.6.0"}, {"channel": "fast", "version": "1.6.0"}]
     sample.living.client.patch(RELEASES, "serverless", {"spec": {"channels": channels}}, namespace=SYSTEM)
@@ -183,6 +184,7 @@ def test_a_channel_that_goes_on_takes_its_modules_along(sample: Sample) -> None:
     assert sample.module("serverless")["version"] == "1.6.0"
 
 
+@separate
 def test_deleting_the_kyma_waits_for_its_modules(sample: Sample) -> None:
     for name, place in (("orders", "shop"), ("invoices", "billing")):
         sample.living.client.delete("apirules.gateway.kyma-project.io", name, namespace=place)

@@ -9,15 +9,9 @@ from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
 from kymatui.sandbox.world.modules import Packing, Style
 from kymatui.sandbox.world.sample import COMMUNITY, MANAGED, MODULES, module_named
 from tests.sandbox.living import Obj, reasons
-from tests.sandbox.world.conftest import SYSTEM, Sample, told_sample
+from tests.sandbox.world.conftest import SYSTEM, Sample
 
-pytestmark = pytest.mark.xdist_group("situations")
-
-
-@pytest.fixture(scope="module")
-def sample() -> Sample:
-    """One for all tests here, which only look."""
-    return told_sample()
+pytestmark = pytest.mark.xdist_group("sample")  # it is told once
 
 
 def image(sample: Sample, name: str) -> str:
