@@ -148,6 +148,16 @@ class Departure:
         return self.default is not None and not self.by_hand
 
     @property
+    def advice(self) -> str:
+        """What is to be known where what is left has no manager any more; "" otherwise."""
+        if self.charge is not Charge.NOBODY or not self.theirs:
+            return ""
+        return (
+            f"the manager of {self.module} is not there: nobody cleans up behind what is deleted, and nobody lets go "
+            f"of a finalizer. Install {self.module} again to let its manager do it, or delete what is left as it is"
+        )
+
+    @property
     def warning(self) -> str:
         """What is to be known before the default resource is deleted by hand; "" where it may be."""
         if self.charge is not Charge.KYMA or not self.requested or not self._may_return:
@@ -158,6 +168,18 @@ class Departure:
             "create it again when it is deleted by hand. Let lifecycle-manager delete it, set the policy to Ignore "
             "first, or unmanage the module"
         )
+
+
+def taken_up(agreed: Departure, seen: Departure, *, has_left: bool = False) -> str:
+    """Who has taken the module up since its deletion was agreed to; "" where nobody has.
+
+    `has_left` says that the deletion has taken it out of the Kyma already: who asks for it then wants it again.
+    """
+    if seen.charge is Charge.KYMA and seen.requested and (has_left or not agreed.requested):
+        return f"somebody has asked the Kyma for {seen.module} meanwhile"
+    if seen.charge is Charge.DIRECT and agreed.charge is not Charge.DIRECT:
+        return f"somebody has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
+    return ""
 
 
 def stations(departure: Departure, *, accept_unknown: bool = False) -> tuple[Station, ...]:

@@ -23,7 +23,7 @@ from kymatui.domain.rows import Row
 from kymatui.domain.states import State
 from kymatui.domain.templates import Template
 from kymatui.domain.toggling import Toggle, Verb
-from kymatui.engine.departing import Charge, Departure, Turn, Way
+from kymatui.engine.departing import Charge, Departure, Turn, Way, taken_up
 from kymatui.errors import ForbiddenError, PartlyDoneError, RefusedError
 from kymatui.wiring.holding import expected
 from kymatui.wiring.pair_toggling import edits_of
@@ -103,7 +103,7 @@ class Departing:
         if found is not None:
             return _with_unseen(self._direct(replace(made, charge=Charge.DIRECT), found, row), unseen)
         if row is not None and row.presence is Presence.ORPHAN:
-            return replace(made, charge=Charge.NOBODY, remaining=self._count(_templates(row, world), (), None))
+            return _with_unseen(self._left_behind(made, row, world), unseen)
         return _with_unseen(_not_ours(made, row), unseen)
 
     def _charge(self, row: Row | None, world: World, module: str) -> Charge:
@@ -114,6 +114,14 @@ class Departing:
         if row.presence is Presence.UNMANAGED:
             return Charge.UNMANAGED
         return Charge.MANIFEST if row.manifest is not None else Charge.SOMEBODY
+
+    def _left_behind(self, made: Departure, row: Row, world: World) -> Departure:
+        """A module's resources without their manager; nobody would take their definitions away, either."""
+        templates = _templates(row, world)
+        kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
+        definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
+        remaining = self._count(templates, definitions, None)
+        return replace(made, charge=Charge.NOBODY, remaining=remaining, definitions=definitions)
 
     def _through_manager(self, made: Departure, row: Row, world: World) -> Departure:
         templates = _templates(row, world)
@@ -228,13 +236,14 @@ class _Going:
         self._gone: list[ObjectRef] = []
         self._kept: list[tuple[ObjectRef, str]] = []
         self._lost: list[ObjectRef] = []
+        self._has_left = False
 
     def go(self, turned: Callable[[Turn], None] | None) -> Departed:
         last, times, backed_up = None, 0, False
         while True:
             seen = self._departing.look(self._module, self._namespace, self._agreement.way)
             turn = seen.turn(accept_unknown=self._agreement.accept_unknown)
-            self._refuse_another(seen)
+            self._refuse_another(seen, has_begun=last is not None)
             if turn is Turn.GONE:
                 words = seen.refusal if last is None else "it is gone"
                 return Departed(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
@@ -252,13 +261,19 @@ class _Going:
             if ended is not None:
                 return Departed(tuple(self._gone), tuple(self._kept), ended, tuple(self._lost))
 
-    def _refuse_another(self, seen: Departure) -> None:
-        """Raises OutdatedError where somebody installed something else since it was agreed to."""
+    def _refuse_another(self, seen: Departure, *, has_begun: bool) -> None:
+        """Raises OutdatedError where somebody installed something else since it was agreed to, RefusedError or
+        PartlyDoneError where somebody wants the module again."""
         from kymatui.engine.deleting import refuse_another
 
         agreed = self._agreement.seen
-        if agreed is not None and agreed.found is not None and seen.found is not None:
+        if agreed is None:
+            return
+        if agreed.found is not None and seen.found is not None:
             refuse_another(agreed.found.inventory, seen.found.inventory)
+        if words := taken_up(agreed, seen, has_left=self._has_left):
+            hint = f"it stays as it is; delete {seen.module} once more if it is to go all the same"
+            raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
     def _take(self, turn: Turn, seen: Departure) -> str | None:
         """Takes a turn; a sentence where the deletion ends with it."""
@@ -274,8 +289,11 @@ class _Going:
                 self._until(self._is_told, _TOLD)
             case Turn.CLEAR:
                 self._clear(seen)
+                if seen.charge is Charge.NOBODY:
+                    self._see_what_stays(seen, "nothing is made of it any more, and nobody looks after it")
             case Turn.LEAVE:
                 self._edit(Toggle(Verb.DISABLE, self._module))
+                self._has_left = True
                 self._see_what_stays(seen)
             case Turn.FOLLOW:
                 self._follow()
@@ -400,15 +418,18 @@ class _Going:
         self._lost += ended.lost
         return ""
 
-    def _see_what_stays(self, seen: Departure) -> None:
+    def _see_what_stays(self, seen: Departure, reason: str = "lifecycle-manager has left it") -> None:
         """Definitions belong to who applied them: what is left of them is told, and not deleted."""
+        known = {ref for ref, _ in self._kept}
         for ref in seen.definitions:
+            if ref in known:
+                continue
             try:
                 live = self._cluster.get(ref)
             except ForbiddenError:
                 continue
             if live is not None and not live["metadata"].get("deletionTimestamp"):
-                self._kept.append((ref, "lifecycle-manager has left it"))
+                self._kept.append((ref, reason))
 
 
 # what a person has to agree to
@@ -489,6 +510,12 @@ def _owner(row: Row, world: World) -> str:
         return f"{row.manifest.namespace}/{row.manifest.name}"
     workloads = world.snapshot.workloads if row.manager is not None else ()
     return next((_owned_by(raw) for raw in workloads if read_ref(raw) == row.manager), "")
+
+
+def _defines(raw: object) -> tuple[str, str]:
+    """Group and kind of what a CustomResourceDefinition defines."""
+    spec = Reader(raw).child("spec")
+    return spec.text("group"), spec.child("names").text("kind")
 
 
 def _owned_by(raw: object) -> str:

@@ -15,6 +15,7 @@ import re
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ import yaml
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.kube.transport import Transport
 from kymatui.cli.main import main
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.leases import DURATION, Terms
 from kymatui.engine.ports import PatchKind
@@ -162,6 +164,11 @@ class Stage:
 
     def amend(self, module: str, **fields: Any) -> None:
         self.set_entry(module, {**(self.entry(module) or {"name": module}), **fields})
+
+    def state(self, module: str) -> str:
+        """What the Kyma's status says of a module; "" where it says nothing."""
+        status = (self.cluster.get(KYMA) or {}).get("status") or {}
+        return next((str(one.get("state")) for one in status.get("modules") or [] if one["name"] == module), "")
 
     def push_others(self) -> None:
         """Moves every entry by one place, and changes none."""
@@ -506,8 +513,6 @@ def _briefly(words: list[str]) -> list[str]:
 def _waiting() -> Iterator[Flow]:
     """The Kyma's flows with their waiting part: who edits the entry meanwhile is named, or it is done."""
     for name, module, before, words, theirs, done in _EDITS:
-        if name not in ("enable", "disable", "channel"):
-            continue
         edited = entry_flow(name, module, before, words, theirs, done)
         yield Flow(
             f"{name}-waiting",
@@ -520,6 +525,74 @@ def _waiting() -> Iterator[Flow]:
 
 def _deleting(stage: Stage) -> list[str]:
     return ["delete", stage.name, "-n", stage.name, "--yes", "--no-backup", "--timeout", "8"]
+
+
+# through the Kyma
+
+FUNCTION = ObjectRef(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"), "default", "theirs")
+DEFAULT = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Serverless"), "kyma-system", "default")
+MANAGED = "serverless"
+
+
+def asked_for(stage: Stage) -> None:
+    """The Kyma asks for the module, lifecycle-manager has installed it, and nobody has made anything of it."""
+    stage.cluster.forget_kinds()
+    if stage.cluster.kind(FUNCTION.kind) is not None:
+        for one in stage.cluster.list(FUNCTION.kind):
+            stage.cluster.delete(read_ref(one))
+    if stage.entry(MANAGED) is None and stage.cluster.kind(DEFAULT.kind) is not None and stage.cluster.get(DEFAULT):
+        stage.cluster.delete(DEFAULT)  # with the policy Ignore it is nobody's to delete but the user's
+    until(lambda: stage.entry(MANAGED) is not None or stage.state(MANAGED) == "")
+    stage.set_entry(MANAGED, {"name": MANAGED})
+    until(lambda: stage.state(MANAGED) in ("Ready", "Warning"))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.1)
+
+
+def leave_it(stage: Stage) -> list[str]:
+    return ["delete", MANAGED, "--yes", "--no-backup", "--timeout", "20"]
+
+
+def make_function(stage: Stage) -> None:
+    stage.cluster.forget_kinds()
+    source = {"inline": {"source": "module.exports = { main: () => 1 }"}}
+    meta = {"name": FUNCTION.name, "namespace": FUNCTION.namespace}
+    body = {"apiVersion": FUNCTION.kind.api_version, "kind": FUNCTION.kind.kind, "metadata": meta}
+    stage.cluster.create({**body, "spec": {"runtime": "nodejs22", "source": source}}, manager=MARK)
+
+
+def function_kept(stage: Stage, ended: Ended) -> str:
+    """What somebody made of the module meanwhile is not deleted unasked, and what is told of the end is so."""
+    stage.cluster.forget_kinds()
+    there = stage.cluster.kind(FUNCTION.kind) is not None and stage.cluster.get(FUNCTION) is not None
+    if ended.did and not there:
+        return f"the intruder's object is lost: {ended.status} {ended.err[-300:]}"
+    return _left_or_said(stage, ended)
+
+
+def asked_again(stage: Stage, ended: Ended) -> str:
+    """Who asks for the module again, or changes what is asked for, is not overruled without a word."""
+    entry = stage.entry(MANAGED)
+    if ended.did and not _holds(entry, _IGNORE) and MARK not in ended.err and ended.status == 0:
+        return "" if _shown(ended, _IGNORE) else f"the intruder's edit is lost: {ended.err[-400:]}"
+    return _left_or_said(stage, ended)
+
+
+def _left_or_said(stage: Stage, ended: Ended) -> str:
+    entry = stage.entry(MANAGED)
+    if ended.status == 0 and entry is not None and ended.behind > _AFTERWARDS:
+        return f"done, it says, and the Kyma asks for it: {entry}"
+    return ""
+
+
+def _through_the_kyma() -> Iterator[Flow]:
+    yield Flow("leave-object", asked_for, leave_it, make_function, function_kept)
+    yield Flow("leave-edit", asked_for, leave_it, lambda stage: stage.amend(MANAGED, **_IGNORE), asked_again)
 
 
 FLOWS: tuple[Flow, ...] = (
@@ -552,6 +625,7 @@ FLOWS: tuple[Flow, ...] = (
         back_or_said,
     ),
     *_waiting(),
+    *_through_the_kyma(),
 )
 
 

@@ -168,3 +168,19 @@ def test_50_with_a_dead_manager_one_finalizer_of_one_object_is_let_go_by_typing_
     assert run("finalizers", "application-connector")[1] == "nothing of application-connector is held by finalizers\n"
     status, out, _ = run(*words[:-2])  # entered again: it goes on where it was left
     assert (status, out) == (0, "application-connector: it is gone\n")
+
+
+def test_resources_without_their_manager_are_told_of_kept_and_deleted_when_that_is_agreed_to(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    status, out, err = run("delete", "cap-operator", "--yes", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["charge"], found["turn"]) == (2, "nobody", "clear")
+    assert "the manager of cap-operator is not there" in found["warning"]
+    assert "--cascade deletes them, too" in err
+    kept = tmp_path / "kept.yaml"
+    status, out, _ = run("delete", "cap-operator", "--yes", "--cascade", "--backup", str(kept), "-o", "json")
+    found = json.loads(out)
+    assert (status, found["gone"]) == (0, ["CAPOperator cap-operator-system/default"])
+    assert "CustomResourceDefinition capoperators.operator.kyma-project.io" in [one["object"] for one in found["kept"]]
+    assert run("restore", str(kept), "--yes")[:2] == (0, "1 created, 0 were there already\n")

@@ -33,6 +33,8 @@ def departure_text(seen: Departure, form: str) -> str:
     parts += [f"unknown: {kind} may not be listed: {plain(reason)}" for kind, reason in seen.remaining.unknown]
     if seen.warning:
         parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
+    if seen.advice:
+        parts.append(f"warning: {plain(seen.advice)}")
     if seen.charge is Charge.KYMA:
         parts.append("lifecycle-manager deletes the module's own objects; kymatui only watches")
     if seen.found is not None:
@@ -76,7 +78,7 @@ def departure_json(
         "way": seen.way.value,
         "turn": seen.turn().name.lower(),
         "refusal": seen.refusal or None,
-        "warning": seen.warning or None,
+        "warning": seen.warning or seen.advice or None,
         "stations": [
             {"title": one.title, "progressed": one.progressed.value, "words": one.words} for one in stations(seen)
         ],

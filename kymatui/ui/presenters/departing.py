@@ -95,6 +95,8 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
     for kind, reason in seen.remaining.unknown:
         agreed = "counted as none" if accept_unknown else "nobody knows whether there are any"
         said.append((f"{kind}: {agreed} ({plain(reason)})", "warning"))
+    if seen.advice:
+        said.append((f"▲ {plain(seen.advice)}", "warning"))
     if seen.warning:
         said += [(f"▲ {plain(seen.warning)}", "warning"), (f"w way: {_WAYS[seen.way]}", "accent")]
     return said
@@ -131,6 +133,8 @@ def _warnings(seen: Departure, unmanages: bool, backup: str) -> Iterator[str]:
         return
     if seen.warning:
         yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
+    if seen.advice:
+        yield seen.advice
     yield f"what is deleted is kept first in {backup}" if backup else "nothing of what is deleted is kept"
     shared = sum(one.shared for one in seen.remaining.theirs)
     if shared:
