@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from unittest.mock import create_autospec
 
 import pytest
 
 from kymatui.domain.campaigns import Leg, Outcome
 from kymatui.domain.toggling import Toggle, Verb
 from kymatui.wiring.campaigns import Campaign, Pace
+from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions
 
@@ -21,7 +25,11 @@ class Rehearsal(Campaign):
         super().__init__(RemoteOptions(SessionOptions()), Toggle(Verb.ENABLE, "keda"), pace)
         self._bad, self._stop = bad, stop
 
-    def _edited(self, leg: Leg, cancel: threading.Event) -> Leg:
+    @contextlib.contextmanager
+    def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
+        yield create_autospec(ControlPlane, instance=True)
+
+    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event) -> Leg:
         if leg.runtime == self._stop:
             cancel.set()
         return replace(leg, outcome=Outcome.FAILED if leg.runtime in self._bad else Outcome.DONE)
