@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +51,15 @@ def cluster() -> Iterator[Cluster]:
     found.put(KYMAS, {"metadata": named("default"), "spec": {"channel": "regular", "modules": modules}})
     yield found
     found.close()
+
+
+async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    """Waits for what must come before a walk goes on: one that went on without it would miss what lies behind it."""
+    for _ in range(3000):
+        if holds():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("what the walk waits for never came")
 
 
 class Walker:
@@ -125,11 +134,7 @@ class Walker:
         """Walks what has opened, and comes back; a flow opens its screens when it has asked the server."""
         await self.pilot.pause()
         while True:
-            for _ in range(500):
-                top = self.app.screen
-                if not self.app.desk.busy or isinstance(top, ModalScreen):
-                    break
-                await self.pilot.pause(0.02)
+            await until(self.pilot, lambda: not self.app.desk.busy or isinstance(self.app.screen, ModalScreen))
             top = self.app.screen
             if top is screen or top in self._walked:
                 return
@@ -180,6 +185,7 @@ def all_screens() -> set[str]:
     return found
 
 
+@pytest.mark.timeout(480)  # some hundred screens are opened: on a machine that is busy that takes its time
 async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_path: Path) -> None:
     seen: list[tuple[str, str]] = []
 
@@ -193,10 +199,7 @@ async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_
         app.animation_level = "none"
         async with app.run_test(size=SIZE) as pilot:
             walker = Walker(pilot)
-            for _ in range(200):
-                if walker.app.catalog is not None and walker.app.catalog.rows:
-                    break
-                await pilot.pause(0.05)
+            await until(pilot, lambda: walker.app.catalog is not None and bool(walker.app.catalog.rows))
             await walker.walk()
             await app.push_screen(form())  # of a source that this cluster does not have
             await walker.walk()
@@ -205,10 +208,7 @@ async def test_no_key_and_no_command_of_any_screen_writes(cluster: Cluster, tmp_
         async with fleet.run_test(size=SIZE) as pilot:
             remote = Walker(pilot)
             remote.screens, remote.keys, remote.commands = walker.screens, walker.keys, walker.commands
-            for _ in range(200):
-                if fleet.fleet is not None and fleet.fleet.rows:
-                    break
-                await pilot.pause(0.05)
+            await until(pilot, lambda: fleet.fleet is not None and bool(fleet.fleet.rows))
             await remote.walk()
         cluster.close()
     assert all_screens() - remote.screens <= ELSEWHERE, "screens that no key leads to"
