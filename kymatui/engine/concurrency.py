@@ -64,7 +64,10 @@ class _Crew(Generic[T, R]):
                 if patience <= 0:
                     raise CancelledError("stopped while waiting for the cluster")
         if self._errors:
-            raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])
+            try:
+                raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])
+            finally:
+                self._errors.clear()  # frames of its traceback hold the crew: else they would hold each other
         return [self._results[number] for number in range(len(self._items))]
 
     def _take_turns(self, ended: threading.Semaphore) -> None:

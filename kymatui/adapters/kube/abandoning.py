@@ -34,5 +34,5 @@ def run_abandonable(call: Callable[[], T], cancel: threading.Event) -> T:
         if cancel.is_set():
             raise CancelledError("stopped while waiting for the server")
     if errors:
-        raise errors[0]
+        raise errors.pop()  # not one that a frame of its own traceback holds: both would stay
     return results[0]

@@ -205,7 +205,11 @@ class Transport:
             wait = _put_off(failure, request)
             throttles += 1
             if wait is None or throttles > _THROTTLES:
-                raise failure
+                try:
+                    raise failure
+                finally:
+                    # else frame, error and traceback hold each other, and with them all that any caller was at work on
+                    del failure
             self._pause(wait, cancel)
 
     def _once(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import socket
 import ssl
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 import urllib3
 
 from kymatui import __version__
+from kymatui.adapters.kube.abandoning import run_abandonable
 from kymatui.adapters.kube.client import Client, PatchType, Write
 from kymatui.adapters.kube.connections import Connection
 from kymatui.adapters.kube.credentials import Credential, Credentials, bearer
@@ -23,6 +26,7 @@ from kymatui.adapters.kube.failures import Asked, answered, unreachable
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.reviews import Reviews
 from kymatui.adapters.kube.transport import Request, Transport
+from kymatui.engine.concurrency import each
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -544,3 +548,46 @@ def test_certificates_that_are_none_are_refused_before_anything_is_sent(authorit
         over_tls(Endpoint("https://a.example", "rubbish")).send(GET)
     with pytest.raises(ConfigurationError, match="client certificate"):
         over_tls(Endpoint("https://a.example", insecure=True), Credential((), Certificate("x", "y"))).send(GET)
+
+
+# what a failure leaves behind
+
+
+class Work:
+    """What a caller has at hand while it asks."""
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """An operator collects rarely: what only the collector finds would pile up meanwhile."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def asks_at_work(ask: Callable[[], object]) -> weakref.ref[Work]:
+    work = Work()
+    with contextlib.suppress(ClusterError):
+        ask()
+    return weakref.ref(work)
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("code", [404, 409, 429, 500])
+@pytest.mark.parametrize("cancel", [None, threading.Event()], ids=["waiting", "abandonable"])
+def test_an_answer_that_is_an_error_keeps_nothing_of_its_callers_alive(
+    code: int, cancel: threading.Event | None
+) -> None:
+    with serving(Script(refuses(code, "Odd"))) as address:
+        sender = transport(address)
+        assert asks_at_work(lambda: sender.send(GET, cancel))() is None
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_what_fails_beside_others_keeps_nothing_of_its_callers_alive() -> None:
+    def fails(item: int) -> None:
+        raise ServerError(f"no {item}")
+
+    stop = threading.Event()
+    assert asks_at_work(lambda: each([1, 2], fails, stop))() is None
+    assert asks_at_work(lambda: run_abandonable(lambda: fails(1), stop))() is None
