@@ -3,10 +3,12 @@ everything that they may have."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -114,3 +116,33 @@ def _sample_definition(old: KubeCluster, shared: Path) -> Json:
             walking.wait_for(walking.served(old, SAMPLE.kind), lambda: "not served")
             return made
     raise AssertionError("no definition of samples")
+
+
+def test_one_for_a_runtime_is_installed_where_its_access_secret_leads(
+    desk: Desk, samples: Samples, old: KubeCluster, engine_sandbox: ReadySandbox
+) -> None:
+    """Without `remote` it is for a runtime."""
+    runtime = open_cluster(SessionOptions(kubeconfig=str(engine_sandbox.kubeconfig), context="new"))
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "far-away", "namespace": "default"}}
+    there = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "far-away")
+    source = samples.layer(yaml.safe_dump({**config, "data": {"v": "1"}}).encode())
+    metadata = {"name": "far-away", "namespace": "default", "labels": {f"{OWN}/kyma-name": "far"}}
+    spec = {"installs": [{"name": "raw", "source": source}]}
+    ref = desk.put({"apiVersion": f"{OWN}/v1alpha1", "kind": "Manifest", "metadata": metadata, "spec": spec})
+    eventually(lambda: desk.status(ref).get("state") == "Error", "nothing leads to its runtime")
+    secret = access_secret(engine_sandbox, "new", metadata)
+    old.apply(secret, manager="test")
+    try:
+        desk.settle(ref)
+        assert (runtime.get(there) or {}).get("data") == {"v": "1"}
+        assert old.get(there) is None
+        desk.gone(ref)
+        assert runtime.get(there) is None
+    finally:
+        old.delete(ObjectRef(GroupVersionKind("", "v1", "Secret"), "default", "far-away"))
+
+
+def access_secret(sandbox: ReadySandbox, context: str, metadata: Json) -> Json:
+    kubeconfig = {**yaml.safe_load(sandbox.kubeconfig.read_text()), "current-context": context}
+    config = base64.b64encode(yaml.safe_dump(kubeconfig).encode()).decode()
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"config": config}}
