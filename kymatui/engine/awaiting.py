@@ -36,6 +36,7 @@ _INSTANT: Final = frozenset(
 )
 _INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
 _WORTH_A_LIST: Final = 3
+_AGAIN: Final = "the same again, planned anew, creates it"
 _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
@@ -68,13 +69,15 @@ def wait_ready(
 ) -> None:
     """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over.
 
-    Those of `vanishing` (see `vanishes`) are ready, too, when they are gone. Where `labels` select all of them, and few
-    others, many are read with one request.
+    Those of `vanishing` (see `vanishes`) are ready, too, when they are gone; others that are not there for
+    `run.limits.absent` seconds were deleted, and it is not waited any longer. Where `labels` select all of them,
+    and few others, many are read with one request.
     """
     pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
     if not pending:
         return
     total = len(pending)
+    absent: dict[ObjectRef, float] = {}
 
     def consider(ref: ObjectRef, live: Object | None) -> None:
         found = _ready(live, ref, run.clock.now(), ref in vanishing)
@@ -86,6 +89,10 @@ def wait_ready(
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
             raise NotReadyError(f"{ref} {found.words}", [found])
+        if live is not None:
+            absent.pop(ref, None)
+        elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:
+            raise NotReadyError(f"{ref} is not there: somebody has deleted it", [found], hint=_AGAIN)
 
     if not _follow(run, pending, consider, seconds, labels):
         waiting = list(pending.values())

@@ -32,7 +32,8 @@ class Progress:
 class Limits:
     """How long to wait, in seconds, and how many requests may be under way at a time.
 
-    look  how often something is looked at again though nothing is said to have changed
+    look    how often something is looked at again though nothing is said to have changed
+    absent  how long something that was written may be gone, for those who delete it to make it anew
     """
 
     definitions: float = 60.0
@@ -40,6 +41,7 @@ class Limits:
     hooks: float = 300.0
     gone: float = 300.0
     look: float = 15.0
+    absent: float = 10.0
     width: int = WIDTH
     lease: Terms = field(default_factory=Terms)
     patience: Patience = PATIENT

@@ -191,10 +191,13 @@ def is_lower(standing: Standing, version: str) -> bool:
 
 
 def newer(standing: Standing) -> str:
-    """The version that an upgrade leads to, "" where what is installed is the newest."""
+    """The version that an upgrade leads to, "" where what is installed is the newest, and whole."""
+    from kymatui.engine.inventories import State
+
+    is_whole = standing.known is not None and standing.known.state is not State.PENDING
     known = standing.known.version if standing.known is not None else ""
     best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
-    return "" if not best or not known or same(best, known) or is_downgrade(known, best) else best
+    return "" if not best or not known or (same(best, known) and is_whole) or is_downgrade(known, best) else best
 
 
 def _spec_schema(bundle: Bundle, resource: Object) -> Object:

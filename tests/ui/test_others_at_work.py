@@ -1,0 +1,135 @@
+"""Others delete the definition, or upgrade the module, while its plan is open or its job runs; and what they left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.departing import Turn
+from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.engine.running import Limits
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.departing import DepartingScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring import SessionOptions
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.jobs import Report
+from tests.sandboxes.starting import told_sandbox
+from tests.ui.driving import SIZE
+from tests.ui.test_flows import drawn, enter, stepper
+from tests.ui.test_toggling import Person, app_of
+
+pytestmark = pytest.mark.xdist_group("others-at-work")  # one sandbox for all of them
+
+DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+PROXIES = ObjectRef(DEFINITION, "", "registryproxies.registry-proxy.kyma-project.io")
+CONTROLLER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "registry-proxy", "registry-proxy-controller")
+
+
+@pytest.fixture(scope="module")
+def options() -> Iterator[SessionOptions]:
+    with told_sandbox() as running:
+        yield SessionOptions(str(running.kubeconfig))
+
+
+@pytest.fixture
+def cluster(options: SessionOptions) -> Cluster:
+    return open_cluster(options)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def image(cluster: Cluster) -> str:
+    live = cluster.get(CONTROLLER)
+    assert live is not None
+    return str(live["spec"]["template"]["spec"]["containers"][0]["image"])
+
+
+def set_image(cluster: Cluster, name: str) -> None:
+    place = "/spec/template/spec/containers/0/image"
+    cluster.patch(CONTROLLER, [{"op": "replace", "path": place, "value": name}], PatchKind.JSON, manager="somebody")
+
+
+async def plan_of(person: Person, key: str, *more: str) -> None:
+    """From the catalog to the plan of what is installed (`i`) or upgraded (`u`)."""
+    await person.at("registry-proxy")
+    await person.press(key)
+    await person.sees(ChoiceScreen)
+    await person.press(*more, "enter")
+    await person.sees(PlanScreen)
+
+
+def installed(person: Person) -> str:
+    row = person.app.catalog.row("registry-proxy") if person.app.catalog is not None else None
+    return row.installed if row is not None else ""
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is gone is looked for again at once."""
+    known = Limits()
+    given = [{"look": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(Limits) if one.init]
+    monkeypatch.setattr(Limits.__init__, "__defaults__", tuple(given))
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_noticed(
+    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await plan_of(person, "i", "j")
+        await person.accepts()
+        assert (await person.ended(1)).startswith("done")
+        await person.until(lambda: installed(person) == "0.14.0")
+
+        real = Report.tell
+
+        def late(self: Report, progress: Any) -> None:
+            if progress.words == "upgrade registry-proxy":
+                monkeypatch.setattr(Report, "tell", real)
+                set_image(cluster, "example.org/theirs:9")
+            real(self, progress)
+
+        await plan_of(person, "u")
+        monkeypatch.setattr(Report, "tell", late)
+        await person.accepts()
+        said = await person.ended(2)
+        assert "others own fields of Deployment registry-proxy/registry-proxy-controller now" in said
+        assert "by somebody" in said
+        assert image(cluster) == "example.org/theirs:9"
+
+        await plan_of(person, "u")
+        cluster.delete(PROXIES)
+        await person.press("enter", "space")
+        await person.accepts()
+        said = await person.ended(3)
+        assert "CustomResourceDefinition registryproxies.registry-proxy.kyma-project.io" in said
+        assert "somebody has deleted it" in said
+
+
+async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: SessionOptions, cluster: Cluster) -> None:
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await enter(person, "cap-operator", Turn.CLEAR)
+        assert "by nobody" in drawn(person.app)
+        assert "the manager of cap-operator is not there" in drawn(person.app)
+        await person.press("d")
+        await person.sees(PlanScreen)
+        assert "Install cap-operator again" in drawn(person.app)
+        await person.press("enter", "space", "tab", *"cap", "minus", *"operator")
+        await person.accepts()
+        said = await person.ended()
+        assert said.startswith("done: it is gone, 1 deleted; kept: CustomResourceDefinition")
+        await person.sees(DepartingScreen)
+        await person.until(lambda: stepper(person).turn is Turn.GONE)
