@@ -15,6 +15,7 @@ from kymatui.engine.ports import Cluster, PatchKind
 from kymatui.engine.running import Limits
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
+from kymatui.ui.screens.jobs import JobScreen, JobsScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring import SessionOptions
 from kymatui.wiring.engine import open_cluster
@@ -116,6 +117,17 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         said = await person.ended(3)
         assert "CustomResourceDefinition registryproxies.registry-proxy.kyma-project.io" in said
         assert "somebody has deleted it" in said
+
+        await person.types("jobs")
+        await person.sees(JobsScreen)
+        await person.press("enter")
+        await person.sees(JobScreen)
+        await person.press("ctrl+s")
+        await person.press("enter")
+        await person.until(lambda: Path("job-3-upgrade-registry-proxy-0.15.0.log").exists())
+        kept = Path("job-3-upgrade-registry-proxy-0.15.0.log").read_text()
+        assert kept.startswith("# #3 upgrade registry-proxy 0.15.0: ")
+        assert "Deployment registry-proxy/registry-proxy-controller written" in kept
 
 
 async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: SessionOptions, cluster: Cluster) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 
@@ -134,6 +135,22 @@ def log_rows(job: Job) -> list[Row]:
         }
         rows.append(Row(str(number), cells))
     return rows
+
+
+def log_text(job: Job) -> str:
+    """Everything that happened, as a file: a line each, with the moment in UTC."""
+    lines = [f"# #{job.number} {job.title}: {job.state.value}"]
+    lines += [f"# {job.dropped} earlier lines are not kept"] if job.dropped else []
+    for line in job.log:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(line.time))
+        lines.append(" ".join(filter(None, (moment, line.words, line.about and f"({line.about})"))))
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def log_name(job: Job) -> str:
+    """`job-2-upgrade-keda-1.5.0.log`"""
+    title = "-".join(re.findall(r"[A-Za-z0-9._]+", job.title))[:60]
+    return f"job-{job.number}-{title}.log"
 
 
 def ending(job: Job) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -133,6 +134,17 @@ class JobScreen(JobListing):
         yield Static("", id="job-head")
         yield Static("", id="job-steps")
         yield LiveTable(words.LOG_COLUMNS, id="job-log")
+
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        job = self.job
+        log = {"log": partial(words.log_text, job)} if job is not None else {}
+        return {**log, **super().exports()}
+
+    async def action_save(self) -> None:
+        """The whole log, under a name that tells the job."""
+        job = self.job
+        if job is not None:
+            await self.action_command(f"save {words.log_name(job)}")
 
     def show_catalog(self) -> None:
         job = self.job
