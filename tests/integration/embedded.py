@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +99,12 @@ class Embedded:
 
     # definitions
 
-    def define(self, definition: Json) -> None:
-        """Installs a CustomResourceDefinition, and waits until its kind is served."""
-        self.put(definition)
-        spec = definition["spec"]
-        version = next(version["name"] for version in spec["versions"] if version["served"])
-        gvk = GroupVersionKind(spec["group"], version, spec["names"]["kind"])
-        eventually(lambda: self._serves(gvk), f"{gvk} is served")
+    def define(self, *definitions: Json) -> None:
+        """Installs CustomResourceDefinitions, and waits until their kinds are served."""
+        for definition in definitions:
+            self.put(definition)
+        kinds = [_first_served(definition["spec"]) for definition in definitions]
+        eventually(lambda: self._serves(kinds), f"{kinds} are served")
 
     def undefine(self, name: str) -> None:
         """Takes a definition away, and waits until it is gone."""
@@ -114,20 +113,18 @@ class Embedded:
         self.client.discovery.invalidate()
 
     def define_kyma(self) -> None:
-        for definition in kyma_definitions():
-            self.define(definition)
+        self.define(*kyma_definitions())
 
     def define_anything(self) -> None:
         """The same kinds, whose objects may hold anything."""
-        for definition in kyma_definitions():
-            self.define(_without_schema(definition))
+        self.define(*map(_without_schema, kyma_definitions()))
 
     def define_module(self, name: str, version: str = "v1alpha1") -> None:
         self.define(module_definition(GROUP, name.capitalize(), f"{name}s", version))
 
-    def _serves(self, gvk: GroupVersionKind) -> bool:
+    def _serves(self, kinds: Sequence[GroupVersionKind]) -> bool:
         self.client.discovery.invalidate()
-        return self.client.discovery.is_served(gvk)
+        return all(map(self.client.discovery.is_served, kinds))
 
     def _definitions(self) -> set[str]:
         resource = self.client.discovery.find_name(DEFINITIONS)
@@ -257,6 +254,11 @@ def all_live(session: CatalogSession) -> None:
     eventually(
         lambda: {found.state for found in session.feeds.values()} == {FeedState.LIVE}, f"all live, is {session.feeds}"
     )
+
+
+def _first_served(spec: Json) -> GroupVersionKind:
+    version = next(version["name"] for version in spec["versions"] if version["served"])
+    return GroupVersionKind(spec["group"], version, spec["names"]["kind"])
 
 
 def _without_schema(definition: Json) -> Json:
