@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kymatui.domain.assessing import ANNOTATION_RULES
 from kymatui.domain.manifests import Manifest, default_resource, default_resource_body
-from kymatui.domain.objects import LABEL_MODULE_NAME, OPERATOR
+from kymatui.domain.objects import LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
 from kymatui.domain.states import State
@@ -40,14 +40,21 @@ class Reconciled:
     lost: bool = False
 
 
-def manifest_body(template: Template, layer: ManifestLayer, live: Manifest | None) -> Json:
+def manifest_body(
+    template: Template, layer: ManifestLayer, live: Manifest | None, kyma: tuple[str, str] | None = None
+) -> Json:
     """The Manifest that installs a template's version; where there is one, only what belongs to a version changes.
 
-    It names the resourceVersion that was seen: what somebody else wrote since is never written over.
+    With `kyma`, a namespace and a name on a control plane, it stands beside it and is for its runtime. It names the
+    resourceVersion that was seen: what somebody else wrote since is never written over.
     """
-    name = live.meta.name if live is not None else template.module
+    name = f"{kyma[1]}-{template.module}" if kyma is not None else template.module
+    namespace = kyma[0] if kyma is not None else "" if template.outside else template.meta.namespace
+    if live is not None:
+        name, namespace = live.meta.name, live.meta.namespace
     labels = {LABEL_MODULE_NAME: template.module}
-    namespace = live.meta.namespace if live is not None else "" if template.outside else template.meta.namespace
+    if kyma is not None:
+        labels[LABEL_KYMA_NAME] = kyma[1]
     metadata: Json = {"name": name, "namespace": namespace or NAMESPACE, "labels": labels}
     if template.rules:
         rules = [{"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in template.rules]
@@ -61,7 +68,7 @@ def manifest_body(template: Template, layer: ManifestLayer, live: Manifest | Non
         "type": "oci-dir" if layer.is_archive else "oci-ref",
     }
     spec: Json = {
-        "remote": False,
+        "remote": live.remote if live is not None else kyma is not None,
         "version": template.version,
         "customResourcePolicy": live.policy if live is not None else "CreateAndDelete",
         "install": {"name": "raw-manifest", "source": source},

@@ -24,6 +24,7 @@ from kymatui.errors import CancelledError, ConflictError, KymatuiError, Outdated
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
+    from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 _LOOK = 1.0
@@ -37,6 +38,7 @@ class ManifestProposal:
     lower     what is installed is higher; "" where it is not
     owners    who owns fields that would be written over
     operates  whether an operator of kymatui's works on the cluster
+    sides     the cluster that gets the Manifest, and the runtime that the operator installs on; () where it is one
     """
 
     module: str
@@ -48,6 +50,7 @@ class ManifestProposal:
     owners: tuple[str, ...]
     operates: bool
     allowed: bool
+    sides: tuple[str, ...] = ()
 
     @property
     def ref(self) -> ObjectRef:
@@ -59,17 +62,29 @@ class ManifestProposal:
 
 
 class Manifesting:
-    """The Manifests of one session, which was started. Methods block."""
+    """The Manifests of one session, which was started. Methods block.
 
-    def __init__(self, session: CatalogSession) -> None:
+    Those of a runtime are on its control plane, whose operator installs on the runtime.
+    """
+
+    def __init__(self, session: CatalogSession | RuntimeSession) -> None:
         self._session = session
 
     @cached_property
-    def cluster(self) -> Cluster:
-        """Made when the server is asked for the first time: menus often need not."""
-        from kymatui.wiring.engine import cluster_of
+    def _kyma(self) -> tuple[str, str] | None:
+        """The Kyma on the control plane, where the session is one with a runtime."""
+        from kymatui.wiring.runtime_sessions import RuntimeSession
 
-        return cluster_of(self._session.client)
+        return self._session.key if isinstance(self._session, RuntimeSession) else None
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """That which has the Manifests; made when the server is asked for the first time: menus often need not."""
+        from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.runtime_sessions import RuntimeSession
+
+        session = self._session
+        return session.home if isinstance(session, RuntimeSession) else cluster_of(session.client)
 
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
@@ -79,6 +94,9 @@ class Manifesting:
             return
         if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no operator works on them"
+            return
+        if self._kyma is not None and not self._operates():  # else nobody knows who else has the control plane
+            yield "no operator of kymatui's works on the control plane: enable it in the Kyma, or install it directly"
             return
         row = catalog(snapshot, time.time()).row(module)
         if row is None or not self.versions(module):
@@ -108,7 +126,7 @@ class Manifesting:
         if template is None or layer is None:
             raise RefusedError(f"{module} {version} is not offered any more", hint="nothing was changed")
         live = world.manifests.get(module)
-        body = manifest_body(template, layer, live)
+        body = manifest_body(template, layer, live, self._kyma)
         before = live.version if live is not None else ""
         ref = read_ref(body)
         return ManifestProposal(
@@ -119,9 +137,13 @@ class Manifesting:
             tuple(difference(body, live)),
             before if before and is_downgrade(before, template.version) else "",
             self._owners(body),
-            self.cluster.get(_LEASE) is not None,
+            self._operates(),
             self.cluster.allowed("patch", ref.kind, ref.namespace),
+            (self.cluster.name, self._kyma[1]) if self._kyma is not None and body["spec"]["remote"] else (),
         )
+
+    def _operates(self) -> bool:
+        return self.cluster.get(_LEASE) is not None
 
     def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Whose fields it would take, by the server's own word; what else it refuses is raised."""

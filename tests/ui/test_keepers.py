@@ -16,11 +16,15 @@ import yaml
 from kymatui.adapters.oci.registry import Registry
 from kymatui.cli.main import main
 from kymatui.domain.jobs import JobState
+from kymatui.domain.objects import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.operating import ManifestController
 from kymatui.engine.departing import Turn
 from kymatui.engine.ports import Cluster
 from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.sandbox.world.fleet import access_secret
+from kymatui.settings.loading import Settings
+from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
 from kymatui.ui.screens.menu import MenuScreen
@@ -30,6 +34,8 @@ from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.wiring import SessionOptions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import FetchOptions, manifest_site
+from kymatui.wiring.remote import RemoteOptions, open_remote
+from tests.domain.builders import kyma
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
@@ -41,6 +47,7 @@ pytestmark = pytest.mark.xdist_group("keepers")  # one sandbox for all of them
 
 GROUP = "operator.kyma-project.io"
 MANIFEST = ObjectRef(GroupVersionKind(GROUP, "v1beta2", "Manifest"), "modules", "cache")
+TEMPLATE = GroupVersionKind(GROUP, "v1beta2", "ModuleTemplate")
 CONFIG_MAP = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "modules", "cache")
 QUEUE = ObjectRef(CONFIG_MAP.kind, "modules", "queue")
 
@@ -221,6 +228,73 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         await delete(person, Turn.MANIFEST)
         assert person.app.desk.jobs[-1].state is JobState.DONE
     assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
+
+
+@pytest.fixture
+def far(sandbox: ReadySandbox) -> Iterator[FleetApp]:
+    """The cluster of the operator as a control plane, and the open one as the runtime of its only Kyma."""
+    control = open_cluster(SessionOptions(str(sandbox.kubeconfig), "own"))
+    runtime = open_cluster(SessionOptions(str(sandbox.kubeconfig), "open"))
+    main(["delete", "queue", "--yes", "--no-backup", "--kubeconfig", str(sandbox.kubeconfig), "--context", "open"])
+    assert version(runtime, QUEUE) == "", "other tests may have left it"
+    offered = runtime.list(TEMPLATE, "modules")
+    for body in offered:  # what a runtime offers comes from its control plane
+        runtime.delete(read_ref(body))
+    config = yaml.safe_load(sandbox.kubeconfig.read_text())
+    config["current-context"] = "open"
+    made = [
+        access_secret("far", yaml.safe_dump(config)),
+        kyma((), name="far", namespace="modules"),
+    ]
+    for body in made:
+        body["metadata"]["namespace"] = "modules"
+        body.pop("status", None)
+        control.apply(body)
+    options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "own"), runtime="far")
+    yield FleetApp(lambda: open_remote(options), settings=Settings())
+    for body in made:
+        control.delete(read_ref(body))
+    for body in offered:
+        body["metadata"] = {"name": body["metadata"]["name"], "namespace": "modules"}
+        runtime.apply(body)
+
+
+async def test_the_operator_of_a_control_plane_installs_on_the_runtime(
+    sandbox: ReadySandbox, operator: None, far: FleetApp
+) -> None:
+    """The Manifest stays on the control plane; what is installed directly has nothing to do with that side at all."""
+    control, runtime = (open_cluster(SessionOptions(str(sandbox.kubeconfig), name)) for name in ("own", "open"))
+    ref = ObjectRef(MANIFEST.kind, "modules", "far-cache")
+    async with far.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("cache")
+        await person.until(lambda: person.app.why_no_writes == "")
+        await person.types("manifest cache")
+        await person.sees(ChoiceScreen)
+        await person.press("j", "enter")
+        await person.sees(PlanScreen)
+        assert person.lines() == [
+            "+ on own: Manifest modules/far-cache all that is written by you",
+            "+ on far: cache the operator installs what its layer holds",
+        ]
+        await person.accepts()
+        assert await person.ended() == "done: cache 1.0.0 is ready"
+        made = control.get(ref)
+        assert made is not None
+        assert made["spec"]["remote"] is True
+        assert made["metadata"]["labels"][LABEL_KYMA_NAME] == "far"
+        assert (version(runtime), version(control), runtime.get(ref)) == ("1.0.0", "", None)
+        await person.at("queue")
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.accepts()
+        assert (await person.ended(2)).startswith("done: ")
+        assert (version(runtime, QUEUE), version(control, QUEUE)) == ("1.1.0", "")
+        control.delete(ref)
+        await person.until(lambda: control.get(ref) is None)
+    assert version(runtime) == ""
+    runtime.delete(QUEUE)
 
 
 def changed(cluster: Cluster) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from kymatui.wiring.manifesting import Manifesting, ManifestProposal
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.link import Link
+    from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 WRITE, FOLLOW = "write the Manifest", "the operator reconciles it"
@@ -28,14 +29,14 @@ _STAYS = "a Manifest that is written stays, and the operator goes on with it"
 
 
 def manifesting_of(app: KymatuiApp) -> Manifesting:
-    """The Manifests of the cluster on show. Raises ConfigurationError before it is connected."""
-    session = app.view.session
+    """The Manifests of the cluster on show; those of a runtime are on its control plane.
+
+    Raises ConfigurationError before it is connected.
+    """
+    session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    if app.view.writing is not session:  # a runtime with its control plane, where a Manifest belongs to a Kyma
-        hint = "enable the module in the Kyma, or install it directly"
-        raise RefusedError("Manifests of a runtime are made on its control plane, from its Kyma", hint=hint)
-    return Manifesting(cast("CatalogSession", session))
+    return Manifesting(cast("CatalogSession | RuntimeSession", session))
 
 
 def why_not(app: KymatuiApp, names: Sequence[str]) -> str:

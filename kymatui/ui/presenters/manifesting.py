@@ -23,7 +23,7 @@ def preview(proposal: ManifestProposal, charge: str) -> Preview:
     )
     return Preview(
         words,
-        lines=(PreviewLine(mark, str(proposal.ref), what, proposal.diff),),
+        lines=tuple(_lines(proposal, mark, what)),
         charge=charge,
         refusals=("the Manifest says so already: there is nothing to do",) if proposal.changes_nothing else (),
         warnings=tuple(_warnings(proposal)),
@@ -32,6 +32,16 @@ def preview(proposal: ManifestProposal, charge: str) -> Preview:
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
     )
+
+
+def _lines(proposal: ManifestProposal, mark: Mark, what: str) -> Iterator[PreviewLine]:
+    """One for the Manifest; where that is on a control plane, one for each side."""
+    if not proposal.sides:
+        yield PreviewLine(mark, str(proposal.ref), what, proposal.diff)
+        return
+    control, runtime = proposal.sides
+    yield PreviewLine(mark, f"on {control}: {proposal.ref}", "all that is written by you", proposal.diff)
+    yield PreviewLine(mark, f"on {runtime}: {proposal.module}", what)
 
 
 def _warnings(proposal: ManifestProposal) -> Iterator[str]:
