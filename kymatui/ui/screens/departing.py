@@ -35,10 +35,10 @@ class DepartingScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d,ctrl+d", "go_on", "Go on: the plan", id="delete.go-on"),
+        Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
         Binding("w", "way", "Another way out", id="delete.way"),
         Binding("b", "backup", "Keep a backup", id="delete.backup"),
         Binding("u", "unknown", "Take unknown for none", show=False, id="delete.unknown"),
-        Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
     ]
 
     WRITES: ClassVar[frozenset[str]] = frozenset({"finalizer"})
