@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -18,19 +19,20 @@ async def ready(pilot: Pilot[Any]) -> KymatuiApp:
     """The app, once it knows something of the cluster, or why not."""
     app = pilot.app
     assert isinstance(app, KymatuiApp)
-    for _ in range(200):
+    for _ in range(1500):
         if app.catalog is not None or app.failure is not None:
             break
-        await pilot.pause(0.02)
+        await asyncio.sleep(0.02)
     await pilot.pause()
     return app
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(1500):
         if holds():
+            await pilot.pause()
             return
-        await pilot.pause(0.02)
+        await asyncio.sleep(0.02)  # a pause of the pilot asks every widget, which is work
     raise AssertionError("it never came to hold")
 
 

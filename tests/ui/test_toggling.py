@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +75,7 @@ class Person:
             if holds():
                 await self.pilot.pause()
                 return
-            await self.pilot.pause(0.02)
+            await asyncio.sleep(0.02)  # a pause of the pilot asks every widget, which is work
         raise AssertionError(f"it never came to hold; problems: {self.app.problems}, jobs: {self.app.desk.jobs}")
 
     async def sees(self, screen: type) -> None:
