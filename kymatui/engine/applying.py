@@ -364,8 +364,9 @@ class _Application:
         """The error for whoever asked; what failed is written down as far as the cluster lets us."""
         if self._inventory is not None:
             self._note_failure(str(error))
-        if not self._written and not self._deleted:
-            return error
+        room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
+            return error  # who was faster needs the namespace, too: it does not make this a run that stopped half way
         hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
         return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
 

@@ -17,9 +17,10 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.plans import Action, Intent
 from kymatui.engine.ports import PatchKind
-from kymatui.errors import ForbiddenError, KymatuiError, PartlyDoneError, RefusedError
+from kymatui.engine.running import Progress
+from kymatui.errors import ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 from tests.engine import objects as make
-from tests.engine.installing import LIMITS, Told, actions, bundle, plan
+from tests.engine.installing import LIMITS, Told, actions, apply, bundle, plan
 from tests.engine.places import Json, Place, eventually
 
 OPTIONS = Options(limits=LIMITS)
@@ -207,6 +208,20 @@ def test_processes_install_modules_at_once_and_two_the_same(place: Place) -> Non
     )
     leases = place.raw.list(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), place.namespace)
     assert leases == []
+
+
+def test_who_has_made_but_the_namespace_when_somebody_else_was_faster_is_outdated_and_no_more(place: Place) -> None:
+    what = bundle(place, make.config_map("a"))
+
+    class Overtaken(Told):
+        def __call__(self, progress: Progress) -> None:
+            if not self.words and progress.words.startswith("Namespace"):
+                self.words.append(progress.words)
+                install(what, place.raw, options=OPTIONS)
+
+    with pytest.raises(OutdatedError, match="somebody worked on module since the plan was made"):
+        apply(place, plan(place, what), told=Overtaken())
+    assert check(what, place.cluster).consistent
 
 
 def test_an_object_that_a_webhook_or_a_rule_refuses_is_told_before_anything_is_written(place: Place) -> None:
