@@ -662,7 +662,12 @@ def interrupted(flow: Flow, stage: Stage, number: int) -> Ended:
         signal.raise_signal(signal.SIGINT)
         threading.Event().wait(0.3)  # a request takes its time: here all of them are over before a person's finger is
 
-    return run(flow.words(stage), Meeting(number or 1, press, of_writes=number > 0))
+    # whoever is started in the background ignores Ctrl-C, and the tests may be
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run(flow.words(stage), Meeting(number or 1, press, of_writes=number > 0))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def new_stage(kubeconfig: Path) -> Stage:

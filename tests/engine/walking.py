@@ -41,6 +41,8 @@ TURN = Limits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, look=1.0)
 PATIENCE = 60.0
 OWN = "operator.kyma-project.io"
 OPERATOR_LEASE = "kymatui.operator"
+_COMES_WITH_NAMESPACES = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+"""What controllers put into every namespace, a moment after it is made, perhaps after the first look."""
 _WRITTEN_BY_THE_CLUSTER = frozenset({"Event", "PodMetrics", "NodeMetrics"})
 _VOLATILE = frozenset({"managedFields", "resourceVersion", "generation"})
 
@@ -59,6 +61,8 @@ def holdings(cluster: KubeCluster) -> dict[str, Json]:
         for body in cluster.list(kind.gvk):
             metadata = body["metadata"]
             if metadata.get("namespace") == "kube-node-lease" or metadata["name"] == OPERATOR_LEASE:
+                continue
+            if (kind.gvk.kind, metadata["name"]) in _COMES_WITH_NAMESPACES:
                 continue
             key = f"{kind.gvk.kind}.{kind.gvk.group} {metadata.get('namespace', '')}/{metadata['name']}"
             plain = {name: part for name, part in metadata.items() if name not in _VOLATILE}
