@@ -18,8 +18,9 @@ from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure
+    from kymatui.wiring.agreeing import Agreement
     from kymatui.wiring.backups import Restored
-    from kymatui.wiring.departing import Agreement, Departed
+    from kymatui.wiring.turning import Departed
 
 
 class DeleteCommand:
@@ -147,7 +148,7 @@ class _Deletion:
         return seen.charge is not Charge.NOBODY or row is not None
 
     def _agreement(self, seen: Departure) -> Agreement:
-        from kymatui.wiring.departing import Agreement
+        from kymatui.wiring.agreeing import Agreement
         from kymatui.wiring.installing import backup_path
 
         args = self._args
@@ -159,7 +160,7 @@ class _Deletion:
 
     def _refuse(self, seen: Departure, agreement: Agreement) -> None:
         """What stands in the way is told before anybody is asked."""
-        from kymatui.wiring.departing import refuse
+        from kymatui.wiring.agreeing import refuse
 
         try:
             refuse(seen, agreement)
@@ -171,7 +172,7 @@ class _Deletion:
             raise RefusedError(str(error), hint=hint) from error
 
     def _keep(self, seen: Departure, agreement: Agreement) -> None:
-        from kymatui.wiring.departing import keep
+        from kymatui.wiring.agreeing import keep
 
         if agreement.backup is None:
             return

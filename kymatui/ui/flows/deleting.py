@@ -16,7 +16,8 @@ from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.departing import preview
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.departing import Agreement, Departing
+from kymatui.wiring.agreeing import Agreement
+from kymatui.wiring.departing import Departing
 from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import Report, Work
 

@@ -1,0 +1,61 @@
+"""What a person agreed to before a deletion, what needs more than that, and the backup of what it takes away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.engine.departing import Charge, Departure, Way
+from kymatui.errors import RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.ports import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a person agreed to; `backup` is where what is deleted is kept first, None keeps nothing.
+
+    `seen` is what was looked at: where something else is to be taken away by now, that is not agreed to.
+    """
+
+    cascade: bool = False
+    accept_unknown: bool = False
+    way: Way = Way.LET
+    backup: Path | None = None
+    timeout: float = 300.0
+    seen: Departure | None = None
+
+
+def refuse(seen: Departure, agreement: Agreement) -> None:
+    """Raises RefusedError where the next turn needs more than was agreed to."""
+    from kymatui.engine.clearing import Consent, refuse_unless_agreed
+
+    if seen.refusal and seen.charge is not Charge.NOBODY:
+        raise RefusedError(seen.refusal, hint="nothing was changed")
+    agreed = seen.default if seen.way is Way.IGNORE else None
+    asked = (
+        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != agreed)
+    )
+    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in asked))
+    cascade = agreement.cascade or seen.way is Way.UNMANAGE
+    refuse_unless_agreed(left, seen.module, Consent(cascade, agreement.accept_unknown))
+
+
+def keep(path: Path, seen: Departure, cluster: Cluster) -> tuple[int, int]:
+    """Writes what the deletion may take away; how many objects, and of how many Secrets the data is left out."""
+    from kymatui.wiring.backups import write_backup
+
+    own = [step.ref for step in seen.found.deletions] if seen.found is not None else []
+    refs = [*(one.ref for one in seen.remaining.instances if not one.shared), *own]
+    return write_backup(path, dict.fromkeys(refs), cluster, _heading(seen))
+
+
+def _heading(seen: Departure) -> tuple[str, ...]:
+    if seen.charge is not Charge.KYMA:
+        return (f"{seen.module} {seen.installed} in {seen.cluster}".strip(),)
+    return (
+        f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
+        f"`kymatui enable {seen.module}` asks the Kyma for it again; restore what is below after that",
+    )
