@@ -15,7 +15,7 @@ from kymatui.engine.running import begin
 from kymatui.errors import PartlyDoneError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, bundle, install
-from tests.engine.places import Place
+from tests.engine.places import Place, eventually
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 IMPATIENT = Options(limits=replace(LIMITS, gone=0.3))
@@ -49,7 +49,7 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
             with pytest.raises(PartlyDoneError, match=f"held by {held}") as caught:
                 uninstall("module", place.namespace, place.cluster, cascade=True, options=IMPATIENT)
             assert all(name in str(caught.value) for name in STUCK)
-            assert sorted(_short(body) for body in place.raw.list(things)) == list(STUCK)
+            eventually(lambda: sorted(_short(body) for body in place.raw.list(things)) == list(STUCK), "the rest goes")
             assert place.get("apps/v1", "Deployment", "manager") is not None
         for body in place.raw.list(things):
             ref = ObjectRef(things, body["metadata"]["namespace"], body["metadata"]["name"])
