@@ -96,8 +96,15 @@ def is_remote(args: argparse.Namespace) -> bool:
     return any(getattr(args, name, None) for name in ("remote", "skr_kubeconfig", "skr_context"))
 
 
-def paired(args: argparse.Namespace, runtime: str = "", *, read_only: bool = False) -> PairSession:
-    """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds."""
+def paired(
+    args: argparse.Namespace, runtime: str = "", *, read_only: bool = False, elsewhere: bool = False
+) -> PairSession:
+    """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds.
+
+    `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas.
+    """
     from kymatui.wiring.pairs import open_pair
 
-    return open_pair(remote_wanted(args, runtime, read_only=read_only)[0])
+    options, _ = remote_wanted(args, runtime, read_only=read_only)
+    control = replace(options.control, namespace="") if elsewhere else options.control
+    return open_pair(replace(options, control=control))

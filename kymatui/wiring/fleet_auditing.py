@@ -47,7 +47,7 @@ def audit_fleet(
     Raises what keeps the control plane from being listed. Nothing is written, whatever the options say.
     """
     relax_collector()
-    control = replace(options.control, read_only=True)
+    control = replace(options.control, read_only=True, catalogs=())
     home = open_cluster(control)
     try:
         kymas = list_fixed(home.client, _KYMAS, control.namespace)

@@ -93,6 +93,11 @@ class RuntimeSession:
         return self.home.client.transport.connection.context
 
     @property
+    def title(self) -> str:
+        """The runtime, told from those of other control planes: plans, journals and backups are named after it."""
+        return "/".join((self.name, *self.key))
+
+    @property
     def namespace(self) -> str:
         return KYMA_NAMESPACE
 
@@ -247,16 +252,17 @@ class RuntimeSession:
             raise
         finally:
             timer.cancel()
-        options = replace(self._options, kubeconfig="", context="", namespace="", catalogs=())
+        catalogs = self._options.catalogs if self._own is not None else ()  # of many at once nobody looks into these
+        options = replace(self._options, kubeconfig="", context="", namespace="", catalogs=catalogs)
         return CatalogSession(client, options, self._timing)
 
     def _connection(self, cancel: threading.Event) -> Connection:
         from kymatui.adapters.kube.connections import connect
         from kymatui.adapters.kube.given import connect_given, require_unexpired
 
-        if self._by_hand is not None:
-            return connect(self._by_hand.kubeconfig, self._by_hand.context)
         namespace, kyma = self.key
+        if self._by_hand is not None:
+            return replace(connect(self._by_hand.kubeconfig, self._by_hand.context), title=self.title)
         access, self._used = read_access(self.home, kyma, namespace, cancel)
         if access is None and self._is_own_runtime(cancel):
             return self.home.client.transport.connection
@@ -268,7 +274,7 @@ class RuntimeSession:
         self._from = f"Secret {access.secret.namespace}/{access.secret.name}"
         found = connect_given(access.kubeconfig, self._from)
         require_unexpired(found, time.time())
-        return found
+        return replace(found, title=self.title)
 
     def _is_own_runtime(self, cancel: threading.Event) -> bool:
         """Whether all Manifests of the Kyma say `remote: false`: then its modules run in the control plane itself."""

@@ -20,6 +20,7 @@ from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
+from kymatui.wiring.engine import journal_path
 from tests.cli.test_fleet import run
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -28,6 +29,8 @@ SECRET = GroupVersionKind("", "v1", "Secret")
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 LABEL = "operator.kyma-project.io/kyma-name"
 MARK = "planted-marker"
+NAMED = "kcp/kcp-system/skr"
+"""What the runtime is called in plans, journals and backups."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +44,17 @@ def control(two_clusters: Path) -> Iterator[KubeCluster]:
     found = KubeCluster(Client(Transport(connect(str(two_clusters), "kcp"))))
     yield found
     found.client.transport.close()
+
+
+@pytest.fixture
+def runtime(two_clusters: Path) -> Iterator[KubeCluster]:
+    found = KubeCluster(Client(Transport(connect(str(two_clusters), "skr"))))
+    yield found
+    found.client.transport.close()
+
+
+def journals_folder() -> Path:
+    return journal_path("any", "any", "any").parents[2]
 
 
 @pytest.fixture
@@ -262,10 +276,8 @@ def fleet(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
 
 
 def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
-    capsys: pytest.CaptureFixture[str], control: KubeCluster, two_clusters: Path
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster
 ) -> None:
-    runtime = KubeCluster(Client(Transport(connect(str(two_clusters), "skr"))))
-
     def asked() -> bool:
         kyma = runtime.get(ObjectRef(KYMA, "kyma-system", "default"))
         return kyma is not None and "connectivity-proxy" in [one["name"] for one in kyma["spec"]["modules"]]
@@ -288,10 +300,60 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     assert not stored["spec"].get("modules"), "the control plane's Kyma is not written to"
     assert run(capsys, "disable", "connectivity-proxy", "--remote", "skr", "--yes")[0] == 0
     assert not asked()
-    runtime.client.transport.close()
 
 
 def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert fleet(capsys, "--skr-context", "skr")[0] == 64
     assert fleet(capsys, "--runtime", "nobody")[0] == 64
     assert main(["enable", "istio", "--fleet", "--at-once", "99"]) == 64
+
+
+# direct installations and deletions in a runtime
+
+
+def test_an_installation_goes_to_the_runtime_and_is_kept_under_its_name(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster, tmp_path: Path
+) -> None:
+    where = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "kyma-system", "shop")
+    source, plan, backup = tmp_path / "shop.yaml", tmp_path / "plan.json", tmp_path / "backup.yaml"
+    source.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: shop, namespace: kyma-system}}")
+    given = ("shop", "--file", str(source), "--remote", "skr")
+    assert json.loads(run(capsys, "plan", *given, "--out", str(plan), "-o", "json")[1])["cluster"] == NAMED
+    assert run(capsys, "apply", str(plan), "--context", "skr", "--yes")[0] == 2, "a plan is for one cluster"
+    assert run(capsys, "apply", str(plan), "--remote", "skr", "--read-only")[0] == 4
+    assert runtime.get(where) is None
+    status, _, err = run(capsys, "apply", str(plan), "--remote", "skr", "--yes")
+    assert (status, runtime.get(where) is None, control.get(where)) == (0, False, None), err
+    assert run(capsys, "check", *given)[0] == 0
+    again = json.loads(run(capsys, "upgrade", *given, "-o", "json", "--dry-run")[1])
+    assert [step["action"] for step in again["steps"]] == ["same"]
+    assert run(capsys, "delete", "shop", "--remote", "skr", "--yes", "--backup", str(backup))[0] == 0
+    assert (runtime.get(where), run(capsys, "finalizers", "shop", "--remote", "skr")[0]) == (None, 0)
+    assert run(capsys, "restore", str(backup), "--remote", "skr", "--yes")[0] == 0
+    assert (runtime.get(where) is None, control.get(where)) == (False, None)
+    runtime.delete(where)
+    (folder,) = journals_folder().iterdir()
+    assert (folder.name, [path.name for path in folder.glob("*/*")]) == (NAMED.replace("/", "_"), ["shop.jsonl"])
+
+
+def test_what_its_control_plane_manages_is_not_installed_in_a_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "install", "keda", "--remote", "skr", "--direct", "--yes")
+    assert (status, "keda is managed by lifecycle-manager" in err) == (2, True), err
+    status, _, err = run(capsys, "install", "keda", "--remote", "skrr", "--yes")
+    assert (status, "did you mean skr" in err) == (64, True)
+
+
+def test_a_deletion_is_watched_on_both_sides(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, tmp_path: Path
+) -> None:
+    assert run(capsys, "enable", "connectivity-proxy", "--remote", "skr", "--yes")[0] == 0
+    words = ("delete", "connectivity-proxy", "--remote", "skr", "-o", "json")
+    seen = json.loads(run(capsys, *words, "--dry-run")[1])
+    assert (seen["cluster"], seen["manifest"]["cluster"], seen["manifest"]["state"]) == (NAMED, "kcp", "Ready")
+    assert [one["object"] for one in seen["remaining"]] == ["ConnectivityProxy kyma-system/default"]
+    status, out, err = run(capsys, *words, "--yes")
+    assert (status, json.loads(out)["outcome"]) == (0, "done"), err
+    labels = f"{LABEL}=skr,operator.kyma-project.io/module-name=connectivity-proxy"
+    kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+    assert control.list(kind, "kcp-system", labels=labels) == []
+    assert [path.parent.name for path in journals_folder().parent.glob("backups/*/*")] == [NAMED.replace("/", "_")]

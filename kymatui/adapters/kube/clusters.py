@@ -29,7 +29,7 @@ class KubeCluster:
 
     @property
     def name(self) -> str:
-        return self.client.transport.connection.context
+        return self.client.transport.connection.name
 
     @property
     def read_only(self) -> bool:

@@ -20,7 +20,8 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 class Connection:
     """One way to one cluster. `key` tells it from others: the kubeconfig's files and the context's name.
 
-    `repr` shows nothing of what a kubeconfig holds but the context's name.
+    `title` is what people call the cluster, where the context's name is not it. Of one that is `given`, by a Secret,
+    `context` names that. `repr` shows nothing of what a kubeconfig holds but the context's name.
     """
 
     key: ClusterKey
@@ -29,6 +30,13 @@ class Connection:
     user: str
     endpoint: Endpoint
     credentials: Credentials
+    title: str = ""
+    given: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the cluster is called in plans, journals and backups."""
+        return self.title or self.context
 
     def __repr__(self) -> str:
         return f"Connection({self.context!r})"

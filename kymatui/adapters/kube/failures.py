@@ -43,7 +43,10 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked, of whom and as whom: the half of a message that the server does not know."""
+    """What was asked, of whom and as whom: the half of a message that the server does not know.
+
+    `given` says that the credentials come from a Secret, which `context` names then, and not from a person's file.
+    """
 
     method: str
     path: str
@@ -52,6 +55,7 @@ class Asked:
     user: str = ""
     proof: str = ""
     token_expiry: float | None = None
+    given: bool = False
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -110,11 +114,14 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
 
 def _unauthorized(asked: Asked) -> str:
     who = f" of the user {asked.user!r}" if asked.user else "" if asked.proof else " of no user"
-    where = f" of the context {asked.context!r}" if asked.context else ""
+    name = asked.context if asked.given else f"the context {asked.context!r}"
+    where = f" of {name}" if asked.context else ""
     return f"{asked.server} does not accept the credentials{who}{where} ({asked.proof or 'unknown kind'})"
 
 
 def _login_hint(asked: Asked) -> str:
+    if asked.given:
+        return "whoever makes the access Secrets has to make it again: it is expired, revoked or of another cluster"
     if asked.token_expiry is not None and asked.token_expiry < time.time():
         ended = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(asked.token_expiry))
         return f"the token expired at {ended}; log in again"
@@ -146,6 +153,8 @@ def _rights_hint(asked: Asked, said: str) -> str:
     verb, resource, group, namespace = found.groups()
     name = f"{resource}.{group}" if group else resource
     place = f" -n {namespace}" if namespace else " --all-namespaces"
+    if asked.given:
+        return f"{asked.context} has to lead to an account that may {verb} {name}{place}"
     context = f" --context {asked.context}" if asked.context else ""
     return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{place}` tells whether it is there"
 

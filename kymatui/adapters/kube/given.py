@@ -42,6 +42,7 @@ def connect_given(content: bytes, where: str) -> Connection:
         user="",
         endpoint=endpoint,
         credentials=Credentials(read_user(user, endpoint, cluster), name=where, kind=kind_of(user)),
+        given=True,
     )
 
 

@@ -297,6 +297,7 @@ class Transport:
             connection.user,
             connection.credentials.kind,
             token_expiry(credential),
+            given=connection.given,
         )
 
     def _pause(self, seconds: float, cancel: threading.Event | None) -> None:

@@ -24,6 +24,9 @@ def departure_text(seen: Departure, form: str) -> str:
 
     draw = markdown if form == "md" else table
     parts = [f"{seen.module} {seen.installed}".strip() + f": in charge is {seen.charge.value}"]
+    if seen.manifest is not None and seen.control:
+        goes = "goes last, when nothing is left in the runtime"
+        parts.append(f"on {plain(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
     if seen.refusal:
         parts.append(plain(seen.refusal))
     instances = seen.remaining.instances
@@ -65,7 +68,7 @@ def departure_json(
     kept: Sequence[tuple[ObjectRef, str]] = (),
     lost: Sequence[ObjectRef] = (),
 ) -> dict[str, Any]:
-    """`{"cluster", "name", "charge", "stations": […], "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
+    """`{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
     from kymatui.engine.departing import stations
 
     inventory = seen.found.inventory if seen.found is not None else None
@@ -75,6 +78,7 @@ def departure_json(
         "namespace": inventory.namespace if inventory is not None else None,
         "version": seen.installed or None,
         "charge": seen.charge.name.lower(),
+        "manifest": _manifest_json(seen),
         "way": seen.way.value,
         "turn": seen.turn().name.lower(),
         "refusal": seen.refusal or None,
@@ -94,6 +98,14 @@ def departure_json(
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
         "outcome": outcome,
     }
+
+
+def _manifest_json(seen: Departure) -> dict[str, Any] | None:
+    """`cluster` is the control plane's where it is not the runtime's own."""
+    if seen.manifest is None:
+        return None
+    state = seen.reported_by_manifest or None
+    return {"cluster": seen.control or seen.cluster, "object": str(seen.manifest), "state": state}
 
 
 def _instance_json(one: Instance) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kymatui.cli.direct.options import FORMATS, add_fetching, opened
+from kymatui.cli.direct.options import FORMATS, add_clusters, add_fetching, opened
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
 from kymatui.domain.wording import span
@@ -21,8 +21,6 @@ class FinalizersCommand:
     """Lists what is held; with --object and --remove it takes one finalizer from one object."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        from kymatui.cli.main import add_cluster_options
-
         parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
         group = parser.add_argument_group(
             "last resort", "what the finalizer stands for is done by nobody then; one finalizer of one object"
@@ -34,7 +32,7 @@ class FinalizersCommand:
         )
         parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
         add_fetching(parser)
-        add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_clusters(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.wiring.departing import Departing

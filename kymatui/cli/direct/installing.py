@@ -13,6 +13,7 @@ from kymatui.cli.direct.options import (
     FORMATS,
     Place,
     Teller,
+    add_clusters,
     add_fetching,
     add_intent,
     add_running,
@@ -115,13 +116,11 @@ class CheckCommand:
     """Whether what is installed still is what its source says, field by field."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        from kymatui.cli.main import add_cluster_options
-
         parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
         parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
         add_source(parser)
         add_fetching(parser)
-        add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_clusters(parser)
         parser.set_defaults(
             direct=True,
             force=False,

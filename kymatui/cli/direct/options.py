@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
     from kymatui.engine.running import Progress
     from kymatui.wiring.installing import Source
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
     from kymatui.wiring.upgrading import LeftOut
 
@@ -64,8 +65,6 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
 
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Asking, waiting, printing, and which cluster."""
-    from kymatui.cli.main import add_cluster_options
-
     parser.add_argument("--dry-run", action="store_true", help="print the plan, and do nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     wait = parser.add_mutually_exclusive_group()
@@ -74,7 +73,16 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="for each wait (default: 300)")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
     add_fetching(parser)
+    add_clusters(parser)
+
+
+def add_clusters(parser: argparse.ArgumentParser) -> None:
+    """The cluster that is worked on: one, or a runtime of a control plane."""
+    from kymatui.cli.connecting import add_remote_options
+    from kymatui.cli.main import add_cluster_options
+
     add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
 
 
 def add_fetching(parser: argparse.ArgumentParser) -> None:
@@ -90,10 +98,10 @@ def add_fetching(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(slots=True)
 class Place:
-    """A cluster to work on, with its catalog as it is now."""
+    """A cluster to work on, with its catalog as it is now; of a runtime, with what its control plane says."""
 
     args: argparse.Namespace
-    session: CatalogSession
+    session: CatalogSession | PairSession
     cluster: Cluster
     namespace: str
     left_out: tuple[LeftOut, ...] = ()
@@ -123,14 +131,14 @@ class Place:
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Place]:
-    """The cluster of a command line, listed."""
-    from kymatui.cli.connecting import connected, wanted
+    """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in."""
+    from kymatui.cli.connecting import connected, is_remote, paired, wanted
     from kymatui.wiring.engine import cluster_of
 
     if getattr(args, "timeout", 1.0) <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
     options, settings = wanted(args)
-    session = connected(options, settings)
+    session = paired(args, elsewhere=True) if is_remote(args) else connected(options, settings)
     try:
         with untouched():  # whoever writes does it within `cancellable`, which tells more
             session.start(lambda: None)
