@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -191,16 +192,15 @@ class KymatuiApp(App[int]):
         """The accent of the context colours the frame, so that production looks like production."""
         self._place = self._place or place.context
         self._namespace, self.read_only = place.namespace, place.read_only
-        self._look_back(place.context)
+        self.desk.beside(self._look_back(place.context))
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
 
-    def _look_back(self, context: str) -> None:
-        """Whether an earlier run left something unfinished here."""
-        from kymatui.ui.flows.resuming import look_back
-
-        self.desk.beside(look_back(self, context))
+    async def _look_back(self, context: str) -> None:
+        """Whether an earlier run left something unfinished here; what reads it is imported beside the first rows."""
+        resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resuming"))
+        await resuming.look_back(self, context)
 
     def _failed(self, failure: KymatuiError) -> None:
         if isinstance(failure, ConfigurationError):  # there is nothing to wait for: the words belong on the terminal

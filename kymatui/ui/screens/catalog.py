@@ -89,7 +89,8 @@ class CatalogScreen(ActingScreen):
     def targets(self) -> Sequence[str]:
         """What is marked, or else what the cursor stands on."""
         table = self.main_widget()
-        marked = [row.key for row in table.rows if row.key in table.marked]
+        wanted = table.marked
+        marked = [row.key for row in table.rows if row.key in wanted] if wanted else []
         return marked or ([table.cursor_key] if table.cursor_key is not None else [])
 
     # what is shown

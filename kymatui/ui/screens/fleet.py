@@ -115,8 +115,9 @@ class FleetScreen(FramedScreen):
     def targets(self) -> Sequence[str]:
         """The marked runtimes in the order in which they stand there, also those that a filter hides behind them."""
         table = self.main_widget()
-        shown = [row.key for row in table.rows if row.key in table.marked]
-        return (*shown, *sorted(table.marked - {*shown}))
+        marked = table.marked
+        shown = [row.key for row in table.rows if row.key in marked]
+        return (*shown, *sorted(marked - {*shown}))
 
     def action_edit_runtimes(self) -> None:
         """Plans one edit for every marked runtime; nothing is written before the plan is accepted."""
@@ -299,7 +300,7 @@ class FleetScreen(FramedScreen):
         if action == "back" and not self._narrowed:
             return "this is the first screen"
         if action == "edit_runtimes":
-            if self._group or not self.is_whole or not self.targets:
+            if self._group or not self.is_whole or not self.main_widget().marked:
                 return "mark runtimes first, with space"
             return "" if self.fleet_app.read_only else self.fleet_app.why_no_fleet_writes
         if action == "compare" and (self._group or not self.is_whole or self.main_widget().cursor_key is None):
