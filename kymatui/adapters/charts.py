@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from kymatui.adapters.oci.manifests import Manifest
 from kymatui.adapters.oci.references import Reference, parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requesting import Requester
+from kymatui.domain.versions import of_tag
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.repositories import RepositoryIndex, archive_url, read_index
 from kymatui.helm.semver.constraints import parse_constraint
-from kymatui.helm.semver.versions import SemverError, parse_version
+from kymatui.helm.semver.versions import SemverError, Version, parse_version
 
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
@@ -96,6 +97,22 @@ class ChartFetcher:
             content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
             self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
         return self._indexes[repository]
+
+    def versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        """What is offered of a chart, in no order; tags that are no versions are left out.
+
+        Raises HelmError where there is no such chart, or nobody who could be asked, and RegistryError.
+        """
+        if repository.startswith("oci://"):
+            reference, repository = f"{repository.rstrip('/')}/{reference}", ""
+        if reference.startswith("oci://"):
+            tags = self._registry().tags(parse_reference(reference))
+            return tuple(tag.replace("_", "+") for _, tag in _versions(tags))
+        if not repository:
+            raise HelmError(f"{reference} is one archive, and tells of no other versions")
+        index = self.index(repository)
+        index.find(reference, ">=0.0.0-0")
+        return tuple(entry.version for entry in index.charts[reference])
 
     # repositories and URLs
 
@@ -199,21 +216,26 @@ class ChartFetcher:
             constraint = parse_constraint(version or "*")
         except SemverError as error:
             raise HelmError(f"{version!r} is no version and no range: {error}") from error
-        found = []
-        for tag in registry.tags(where):
-            try:
-                found.append((parse_version(tag.replace("_", "+")), tag))
-            except SemverError:
-                continue
-        if any(tag == version.replace("+", "_") for _, tag in found):
+        tags = registry.tags(where)
+        if version.replace("+", "_") in tags:
             return version.replace("+", "_")
-        allowed = [(parsed, tag) for parsed, tag in found if constraint.check(parsed)]
+        allowed = [(parsed, tag) for parsed, tag in _versions(tags) if constraint.check(parsed)]
         if not allowed:
             raise HelmError(f"{where} has no version {version}" if version else f"{where} has no stable version")
         best = allowed[0]
         for one in allowed[1:]:
             best = one if one[0].compare(best[0]) > 0 else best
         return best[1]
+
+
+def _versions(tags: Iterable[str]) -> Iterator[tuple[Version, str]]:
+    """Those of the tags that are versions of three numbers, as helm has it: a tag of a date or a commit is none.
+
+    They cannot hold `+`, so helm writes `_` there.
+    """
+    for tag in tags:
+        if of_tag(tag.replace("_", "+")) is not None:
+            yield parse_version(tag.replace("_", "+")), tag
 
 
 def _layer(manifest: Manifest, media_type: str) -> Any:

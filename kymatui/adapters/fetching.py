@@ -117,6 +117,10 @@ class Fetcher:
         self._keep(key, content)
         return content
 
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        """What a registry or a repository has of a chart. Raises RegistryError, HelmError."""
+        return self._charts.versions(reference, repository=repository)
+
     def url(self, address: str) -> bytes:
         """What stands at an https:// address, bounded; http:// on this machine, or where allowed. RegistryError."""
         if not self._is_allowed(address):

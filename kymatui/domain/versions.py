@@ -105,6 +105,19 @@ def newest(texts: Iterable[str]) -> str:
     return (releases or ordered or [""])[-1]
 
 
+def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False) -> str:
+    """The greatest version above the one that is installed; "" where there is none.
+
+    Pre-releases count where `devel` says so, or where what is installed is one itself. What is no version never does.
+    """
+    known = parse(installed)
+    if known is None:
+        return ""
+    found = [(version, text) for text in offered if (version := parse(text)) is not None and version > known]
+    allowed = [one for one in found if devel or known.prerelease or not one[0].prerelease]
+    return max(allowed, key=lambda one: one[0])[1] if allowed else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Distance:
     """How far two versions lie apart, in the greatest part that differs: `Distance(1, "minor")`."""

@@ -13,12 +13,14 @@ from kymatui.helm.manifests import Hook, sort_hooks
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a bundle came from: `kind` is helm, oci, kustomize or raw; `address` is what the user named, without
-    passwords; `digest` ("sha256:…") is that of the bytes that were read."""
+    passwords; `digest` ("sha256:…") is that of the bytes that were read. Of a chart that was named in a repository,
+    `repository` is the address of that, without passwords, too."""
 
     kind: str
     address: str
     version: str = ""
     digest: str = ""
+    repository: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from kymatui.engine.rehearsing import Stage, rehearse
 from kymatui.engine.releases import SECRET, ReleaseKeeper
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 from kymatui.engine.sighting import Sight, look, observe, was_there_before
+from kymatui.engine.sources.origins import ChartPlace, chart_place
 from kymatui.errors import ForbiddenError
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
@@ -172,12 +173,16 @@ class Planner:
         return rehearse(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
-        """A run that was cut off, a chart of which something beside its objects changed (values, notes, hooks), or
-        objects that were only found, and are taken over now."""
+        """A run that was cut off, a chart of which something beside its objects changed (values, notes, hooks, the
+        place that newer versions come from), or objects that were only found, and are taken over now."""
         if previous is None:
             return False
         taking = self._intent.adopt and any(item.adopted for item in previous.items)
-        return taking or not previous.finished or previous.digest != digest(self._bundle)
+        return taking or not previous.finished or previous.digest != digest(self._bundle) or self._has_moved(previous)
+
+    def _has_moved(self, previous: Inventory) -> bool:
+        place = chart_place(self._bundle.origin) if self._bundle.release is not None else ""
+        return isinstance(place, ChartPlace) and place != chart_place(previous.origin)
 
     # objects
 
@@ -282,6 +287,7 @@ class Planner:
             sight.reason or self._owner_before(sight),
             unchecked=sight.unchecked,
             adopted=self._adopted(ref, sight),
+            inherits=sight.inherits,
         )
 
     def _look(self, entry: _Entry) -> Sight:

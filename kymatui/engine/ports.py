@@ -181,6 +181,10 @@ class Blobs(Protocol):
         """The archive of a chart: `oci://…`, a URL, or a name in a Helm repository; the newest stable by default."""
         ...
 
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        """The versions of a chart that a registry (`oci://…`) or a repository offers, in no order."""
+        ...
+
     def url(self, address: str) -> bytes:
         """What stands at an `https://` address; bounded in size and in time."""
         ...

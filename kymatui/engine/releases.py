@@ -1,7 +1,7 @@
 """Inventories of charts: Helm's own release Secrets, with what Helm does not keep beside what it does.
 
-`helm list`, `helm history`, `helm rollback` and `helm uninstall` find what they expect. Where helm itself has written
-the newest revision, what is installed is read from its manifest.
+`helm list`, `helm history`, `helm upgrade`, `helm rollback` and `helm uninstall` find what they expect. Where helm
+itself has written the newest revision, what is installed is read from its manifest.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ from kymatui.helm.releases import (
 from kymatui.helm.yaml import YamlError, load_exactly
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_APPLY_METHOD: Final = ""
+"""Helm 4 upgrades and rolls back as the last revision says. Told "ssa", it would be refused every field that kymatui
+applied, as another manager; told nothing, it merges three ways, as all releases of Helm 3 do."""
 _DESCRIPTIONS: Final = {
     Status.PENDING_INSTALL: "Initial install underway",
     Status.PENDING_UPGRADE: "Preparing upgrade",
@@ -103,8 +106,12 @@ class ReleaseKeeper:
         release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
         # As helm does it, the old one first: whoever is cut off here goes on with a revision that is still pending.
         for other in self._history():
-            if other.release.status is Status.DEPLOYED and other.release.version != inventory.revision:
+            if other.release.version == inventory.revision:
+                continue
+            if other.release.status is Status.DEPLOYED:
                 self._mark(other, Status.SUPERSEDED, other.release.description)
+            elif other.release.apply_method:
+                self._mark(other, other.release.status, other.release.description)
         return self._write(_with_runs(release, inventory.done), done)
 
     def fail(self, inventory: Inventory, reason: str) -> Inventory:
@@ -142,11 +149,17 @@ class ReleaseKeeper:
         bodies = [load_exactly(text) for text in split_manifests(release.manifest)]
         version = str((release.chart.get("metadata") or {}).get("version") or "")
         chart = ChartRelease(release.chart, release.config, release.manifest, release.notes)
-        origin = Origin("helm", f"revision {release.version}", version)
+        origin = self._origin(release, version)
         objects = tuple(body for body in bodies if read_ref(body).name)
         hooks = self._hooks(release)
         found = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
         return found, release.version
+
+    def values(self) -> dict[str, Any]:
+        """The values of the release that is deployed, as they were given; else those of the newest revision."""
+        history = [one.release for one in self._history()]
+        release = deployed(history) or (history[-1] if history else None)
+        return dict(release.config) if release is not None else {}
 
     def as_installed(self, bundle: Bundle) -> Bundle:
         """The bundle as it was rendered when it was installed, where its chart and its values are still the same.
@@ -163,6 +176,13 @@ class ReleaseKeeper:
         hooks = (BundleHook(one.hook, load_exactly(one.hook.content)) for one in latest.hooks)
         kept = ChartRelease(asked.chart, asked.config, latest.manifest, latest.notes)
         return replace(bundle, objects=tuple(objects), hooks=tuple(hooks), release=kept)
+
+    def _origin(self, release: Release, version: str) -> Origin:
+        """Where a revision came from, so that what is rolled back can be upgraded again."""
+        own = next((one.own for one in self._history() if one.release.version == release.version), None)
+        if own is None or not own.origin.address:
+            return Origin("helm", f"revision {release.version}", version)
+        return replace(own.origin, version=version)
 
     def _hooks(self, release: Release) -> tuple[BundleHook, ...]:
         found = []
@@ -259,8 +279,6 @@ class ReleaseKeeper:
             chart.config,
             chart.manifest,
             tuple(ReleaseHook(one.hook) for one in bundle.hooks),
-            {},
-            "ssa",
         )
 
     def _write(self, release: Release, inventory: Inventory) -> Inventory:
@@ -270,7 +288,8 @@ class ReleaseKeeper:
         return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
 
     def _mark(self, one: _Revision, status: Status, description: str) -> None:
-        secret = to_secret(replace(one.release, status=status, description=description), modified_at=self._moment())
+        release = replace(one.release, status=status, description=description, apply_method=_APPLY_METHOD)
+        secret = to_secret(release, modified_at=self._moment())
         if one.own is not None:
             secret["data"][KEY] = base64.b64encode(write_document(one.own).encode()).decode()
         self._cluster.apply(secret, force=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,10 @@ _OWN = "app.kubernetes.io/managed-by=kymatui"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is installed, where that is not a template of the catalog: at most one of file, chart and kustomization."""
+    """What is installed, where that is not a template of the catalog: at most one of file, chart and kustomization.
+
+    keeps_values  the values of the chart's installation stay, beneath those that are given here
+    """
 
     file: str = ""
     chart: str = ""
@@ -34,11 +38,17 @@ class Source:
     set: tuple[str, ...] = ()
     set_string: tuple[str, ...] = ()
     set_json: tuple[str, ...] = ()
+    keeps_values: bool = False
 
     @property
     def is_catalog(self) -> bool:
         """Whether the catalog says what is installed."""
         return not (self.file or self.chart or self.kustomization)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether values of a chart are given."""
+        return bool(self.value_files or self.set or self.set_string or self.set_json)
 
 
 def bundle_of(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster) -> Bundle:
@@ -64,12 +74,25 @@ def _chart(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Clu
     from kymatui.wiring.operating import target_of
 
     loaded = charts.located(source.chart, blobs, repository=source.repository, version=source.version)
-    values = charts.Values(
-        files=source.value_files, set=source.set, set_string=source.set_string, set_json=source.set_json
-    )
     known = find_installed(cluster, name, namespace)
+    values = charts.Values(
+        kept_values(cluster, known) if source.keeps_values else {},
+        source.value_files,
+        source.set,
+        source.set_string,
+        source.set_json,
+    )
     target = target_of(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
     return charts.chart_bundle(loaded, name=name, namespace=namespace, values=values, target=target)
+
+
+def kept_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
+    """The values that a chart's release was given, {} where nothing was, or it is no chart."""
+    from kymatui.engine.releases import ReleaseKeeper
+
+    if known is None or not known.chart:
+        return {}
+    return ReleaseKeeper(cluster, known.name, known.namespace, time.time).values()
 
 
 def catalog_bundle(choice: Choice, blobs: Blobs) -> Bundle:

@@ -47,6 +47,9 @@ class LateFetcher:
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
         return self._fetcher().chart(reference, repository=repository, version=version)
 
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        return self._fetcher().chart_versions(reference, repository=repository)
+
     def url(self, address: str) -> bytes:
         return self._fetcher().url(address)
 

@@ -1,29 +1,32 @@
-"""What kymatui has installed, and the versions that are newer."""
+"""What kymatui has installed, the versions that are newer, and what nobody can tell of the rest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kymatui.domain.direct import choose, is_downgrade
+from kymatui.domain.direct import choose
 from kymatui.domain.observing import observe
-from kymatui.domain.versions import same
-from kymatui.errors import ForbiddenError
+from kymatui.domain.versions import newest_above, same
+from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
+from kymatui.wiring.installing import Source
 
 if TYPE_CHECKING:
-    from kymatui.domain.direct import Choice
     from kymatui.domain.shelves import Shelf
     from kymatui.domain.snapshots import Snapshot
     from kymatui.engine.inventories import Inventory
-    from kymatui.engine.ports import Cluster
+    from kymatui.engine.ports import Blobs, Cluster
+
+_WIDTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """One module that is installed directly in a lower version than the newest stable one of the catalog."""
+    """One module that is installed directly, and where its newest version comes from."""
 
     known: Inventory
-    choice: Choice
+    source: Source
 
     @property
     def name(self) -> str:
@@ -32,7 +35,7 @@ class Outdated:
     @property
     def version(self) -> str:
         """The version that it would be upgraded to."""
-        return self.choice.template.version
+        return self.source.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,64 +48,101 @@ class LeftOut:
     reason: str
 
 
-def left_out(cluster: Cluster, snapshot: Snapshot) -> tuple[LeftOut, ...]:
-    """Everything that the catalog does not offer: which version of it is wanted only a person can say."""
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Everything that kymatui has installed: what is outdated, and what nobody can tell of."""
+
+    outdated: tuple[Outdated, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def survey(cluster: Cluster, snapshot: Snapshot, blobs: Blobs, *, devel: bool = False) -> Survey:
+    """Asks the catalog for modules, and for charts the places where they came from, some side by side.
+
+    `devel` takes pre-releases, too; without it they count for what is one already.
+    """
+    from kymatui.engine.concurrency import each
+
     shelf = observe(snapshot).shelf
-    offered = {(one.name, one.namespace) for one in everything_installed(cluster) if _offered(shelf, one)}
-    found = (*everything_installed(cluster), *_releases(cluster))
-    return tuple(
-        LeftOut(one.name, one.namespace, one.version, _left_out_because(one))
-        for one in found
-        if (one.name, one.namespace) not in offered or one.chart
+    found = [_of_catalog(one, shelf, devel=devel) for one in everything_installed(cluster)]
+    try:
+        charts = _releases(cluster)
+    except ForbiddenError as error:
+        found.append(LeftOut("Helm releases", "", "", f"nobody knows whether there are any: {error}"))
+    else:
+        found += each(charts, lambda one: _of_chart(one, blobs, devel=devel), threading.Event(), _WIDTH)
+    return Survey(
+        tuple(one for one in found if isinstance(one, Outdated)),
+        tuple(one for one in found if isinstance(one, LeftOut)),
     )
 
 
-def _offered(shelf: Shelf, known: Inventory) -> bool:
-    choice = choose(shelf, known.name)
-    return not isinstance(choice, str) and choice.namespace == known.namespace
+def _of_catalog(known: Inventory, shelf: Shelf, *, devel: bool) -> Outdated | LeftOut | None:
+    """None where it is at the newest version."""
+    offers = [one.version for one in shelf.offers(known.name)]
+    word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
+    if not offers or not known.version:
+        why = f"{known.name} of the catalog may be something else" if offers else "no catalog offers it"
+        return _left_out(known, f"{why}, and it came from {known.origin.address or 'nobody knows where'}", word)
+    version = newest_above(known.version, offers, devel=devel)
+    if not version:
+        return None
+    choice = choose(shelf, known.name, version)
+    if isinstance(choice, str):
+        return _left_out(known, choice, word)
+    if choice.namespace != known.namespace:
+        return _left_out(known, f"{version} of the catalog is installed in {choice.namespace}", word)
+    return Outdated(known, Source(version=version))
+
+
+def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> Outdated | LeftOut | None:
+    try:
+        source = newest_source(known, blobs, devel=devel)
+    except KymatuiError as error:
+        return _left_out(known, str(error), "--chart …")
+    return Outdated(known, source) if not same(source.version, known.version) else None
+
+
+def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: bool = False) -> Source:
+    """A chart's release as it would be upgraded, its values kept: to `version`, or to the newest one, which may be the
+    present one.
+
+    Raises RefusedError where nobody wrote down where it came from, or there is nothing to ask; RegistryError and
+    HelmError where the place does not answer.
+    """
+    from kymatui.engine.sources.origins import chart_place
+
+    place = chart_place(known.origin)
+    if isinstance(place, str):
+        raise RefusedError(place, hint=f"`kymatui upgrade {known.name} --chart … -n {known.namespace}` says it")
+    wanted = version
+    if not version:
+        offered = blobs.chart_versions(place.reference, repository=place.repository)
+        wanted = newest_above(known.version, offered, devel=devel) or known.version
+    return Source(chart=place.reference, repository=place.repository, version=wanted, keeps_values=True)
+
+
+def _left_out(known: Inventory, why: str, words: str) -> LeftOut:
+    reason = f"{why}: `kymatui upgrade {known.name} {words} -n {known.namespace}`"
+    return LeftOut(known.name, known.namespace, known.version, reason)
 
 
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
-    """The charts that kymatui installed; helm's own releases are helm's. Nobody need be allowed to list Secrets."""
+    """The charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
     from kymatui.engine.inventories import KEY, read_document
     from kymatui.engine.keeping import secret_text
     from kymatui.engine.releases import SECRET
 
-    try:
-        secrets = cluster.list(SECRET, labels="owner=helm,status=deployed")
-    except ForbiddenError:
-        return ()
+    secrets = cluster.list(SECRET, labels="owner=helm,status=deployed")
     texts = ((raw["metadata"]["name"], secret_text(raw, KEY)) for raw in secrets)
-    return tuple(read_document(text, f"Secret {name}") for name, text in texts if text)
-
-
-def _left_out_because(known: Inventory) -> str:
-    came = known.origin.address or "nobody knows where"
-    if known.chart:
-        word = "--chart"
-        what = "a chart has values and versions of its own"
-    else:
-        word = "--kustomize" if known.origin.kind == "kustomize" else "--file"
-        what = "no catalog offers it"
-    return f"{what}, and it came from {came}: `kymatui upgrade {known.name} {word} … -n {known.namespace}`"
+    found = (read_document(text, f"Secret {name}") for name, text in texts if text)
+    return tuple(sorted((replace(one, chart=True) for one in found), key=lambda one: (one.name, one.namespace)))
 
 
 def everything_installed(cluster: Cluster) -> tuple[Inventory, ...]:
-    """All that kymatui keeps an inventory of, except charts: their source is named by a person."""
+    """All that kymatui keeps an inventory of, except charts: those are Helm releases."""
     from kymatui.engine.keeping import SetKeeper
     from kymatui.wiring.installing import inventories
 
     found = (SetKeeper(cluster, name, namespace).read() for namespace, name in inventories(cluster))
     return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.name, one.namespace)))
-
-
-def outdated(cluster: Cluster, snapshot: Snapshot) -> tuple[Outdated, ...]:
-    """What could be upgraded; a module whose newer version cannot be installed directly is not among it."""
-    shelf, found = observe(snapshot).shelf, []
-    for known in everything_installed(cluster):
-        choice = choose(shelf, known.name)
-        if isinstance(choice, str) or same(known.version, choice.template.version):
-            continue
-        if not is_downgrade(known.version, choice.template.version) and choice.namespace == known.namespace:
-            found.append(Outdated(known, choice))
-    return tuple(found)

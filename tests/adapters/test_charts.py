@@ -161,3 +161,25 @@ def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename:
 def test_what_a_registry_does_not_have(registry: str, tail: str, version: str, message: str) -> None:
     with pytest.raises(HelmError, match=message):
         ChartFetcher(Access(plain_http=True)).fetch(f"oci://{registry}/charts/{tail}", version=version)
+
+
+@pytest.mark.parametrize(("reference", "in_repository"), [("demo", True), ("oci://{host}/charts/demo", False)])
+def test_the_versions_of_a_chart_are_told(site: Site, registry: str, reference: str, in_repository: bool) -> None:
+    push_chart(f"{registry}/charts/demo:20261121", CHART_CONFIG)  # a date is no version, and no newest one either
+    one = {"urls": ["charts/demo-1.0.0.tgz"]}
+    entries = {"demo": [{**one, "version": version} for version in ("1.0.0", "1.2.0", "2.0.0-rc.1")]}
+    site.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": entries}).encode()
+    fetcher, where = ChartFetcher(Access(plain_http=True)), site.url if in_repository else ""
+    found = fetcher.versions(reference.format(host=registry), repository=where)
+    assert sorted(found) == ["1.0.0", "1.2.0", "2.0.0-rc.1"]
+    assert fetcher.fetch(f"oci://{registry}/charts/demo").filename == "demo-1.2.0.tgz"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"), [("nothing", "no chart name found"), ("x.tgz", "no chart name found")]
+)
+def test_of_what_is_not_offered_there_are_no_versions(site: Site, reference: str, message: str) -> None:
+    with pytest.raises(HelmError, match=message):
+        ChartFetcher().versions(reference, repository=site.url)
+    with pytest.raises(HelmError, match="one archive"):
+        ChartFetcher().versions(f"{site.url}/charts/demo-1.0.0.tgz")

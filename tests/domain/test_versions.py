@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kymatui.domain.versions import Distance, distance, is_downgrade, newest, of_tag, order, parse, same
+from kymatui.domain.versions import Distance, distance, is_downgrade, newest, newest_above, of_tag, order, parse, same
 
 TEXTS = st.from_regex(
     r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,2}(-[0-9a-z-]{1,4}(\.[0-9a-z]{1,3})?)?(\+[a-z0-9]{1,3})?", fullmatch=True
@@ -111,6 +111,26 @@ def test_sameness(one: str, other: str, equal: bool) -> None:
 )
 def test_the_newest(versions: list[str], found: str) -> None:
     assert newest(versions) == found
+
+
+@pytest.mark.parametrize(
+    ("installed", "offered", "devel", "found"),
+    [
+        ("1.0.0", ["1.0.0", "0.9.0"], False, ""),
+        ("1.0.0", ["1.2.0", "1.10.0", "1.9.0"], False, "1.10.0"),
+        ("1.0.0", ["1.1.0", "2.0.0-rc.1"], False, "1.1.0"),
+        ("1.0.0", ["1.1.0", "2.0.0-rc.1"], True, "2.0.0-rc.1"),
+        ("2.0.0-rc.1", ["1.1.0", "2.0.0-rc.2"], False, "2.0.0-rc.2"),
+        ("2.0.0-rc.1", ["2.0.0-rc.2", "2.0.0"], False, "2.0.0"),
+        ("1.0.0", ["v1.0.1", "latest"], False, "v1.0.1"),
+        ("latest", ["1.0.0"], False, ""),
+        ("", ["1.0.0"], False, ""),
+    ],
+)
+def test_an_upgrade_leads_to_a_greater_version_and_to_a_pre_release_by_consent_only(
+    installed: str, offered: list[str], devel: bool, found: str
+) -> None:
+    assert newest_above(installed, offered, devel=devel) == found
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class AdoptCommand:
             row = _row(place, args.name)
             if place.source.is_catalog and not args.version:
                 args.version = row.installed
-            return carry_out(place, planned(place, args.name))
+            return carry_out(place, planned(place, args.name, place.source, place.namespace))
 
 
 ADOPT = AdoptCommand()

@@ -28,9 +28,12 @@ from kymatui.cli.printing import document, markdown, say, table
 from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kymatui.engine.applying import Outcome
     from kymatui.engine.checking import Drift, DriftedField
     from kymatui.engine.plans import Plan
+    from kymatui.wiring.installing import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +43,63 @@ class InstallCommand:
     upgrade: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        several = "?" if self.upgrade else None
-        parser.add_argument("name", metavar="NAME", nargs=several, help="the module, or the name of the release")
+        several = "*" if self.upgrade else "+"
+        what = "a module, or the name of a release; several are one plan"
+        parser.add_argument("names", metavar="NAME", nargs=several, help=what)
+        parser.set_defaults(devel=False)
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="everything that is outdated, as one plan")
+            parser.add_argument("--devel", action="store_true", help="pre-releases count as newer versions, too")
+            parser.add_argument(
+                "--reset-values",
+                dest="keeps_values",
+                action="store_false",
+                help="forget the values that a chart was given so far (default: they stay beneath those given here)",
+            )
         add_source(parser)
         add_intent(parser)
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.direct.upgrading import upgrade_all
+
         every = self.upgrade and args.all
-        if every == bool(args.name):
-            raise UsageError("name one module, or say --all")
+        names = list(dict.fromkeys(args.names))
+        if every == bool(names):
+            raise UsageError("name a module, or say --all")
+        if len(names) != 1:
+            refuse_words_for_one(args)
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
             if every:
-                from kymatui.cli.direct.upgrading import upgrade_all
-
                 return upgrade_all(place)
-            for _ in range(_ATTEMPTS):
-                try:
-                    return carry_out(place, planned(place, args.name, must_exist=self.upgrade))
-                except OutdatedError as error:  # nothing was written: somebody else was faster
-                    if not args.yes:
-                        raise  # whoever has looked at a plan shall look at the next one, too
-                    say(f"kymatui: {error}; it is planned anew", sys.stderr)
-            return carry_out(place, planned(place, args.name, must_exist=self.upgrade))
+            return self._one(place, names[0]) if len(names) == 1 else self._several(place, names)
+
+    def _one(self, place: Place, name: str) -> int:
+        for _ in range(_ATTEMPTS):
+            try:
+                return carry_out(place, self._planned(place, name))
+            except OutdatedError as error:  # nothing was written: somebody else was faster
+                if not place.args.yes:
+                    raise  # whoever has looked at a plan shall look at the next one, too
+                say(f"kymatui: {error}; it is planned anew", sys.stderr)
+        return carry_out(place, self._planned(place, name))
+
+    def _planned(self, place: Place, name: str) -> Plan:
+        return planned(place, name, *self._source(place, name), must_exist=self.upgrade)
+
+    def _source(self, place: Place, name: str) -> tuple[Source, str]:
+        """An upgrade goes on with what the installation came from."""
+        from kymatui.cli.direct.upgrading import recorded
+
+        return recorded(place, name) if self.upgrade else (place.source, place.namespace)
+
+    def _several(self, place: Place, names: Sequence[str]) -> int:
+        from kymatui.cli.direct.several import Order, carry_out_several
+
+        orders = [Order(name, *self._source(place, name)) for name in names]
+        return carry_out_several(place, "upgrade" if self.upgrade else "install", orders)
 
 
 class PlanCommand:
@@ -81,7 +114,7 @@ class PlanCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         with opened(args) as place:
-            plan = planned(place, args.name)
+            plan = planned(place, args.name, place.source, place.namespace)
             if args.out:
                 from kymatui.engine.documents import to_json
                 from kymatui.wiring.files import keep_secret
@@ -136,7 +169,8 @@ class CheckCommand:
 
         with opened(args) as place:
             _pin_version(place, args)
-            report = check(intent_of(place, args.name), place.cluster, SystemClock())
+            source, namespace = self._source(place, args)
+            report = check(intent_of(place, args.name, source, namespace), place.cluster, SystemClock())
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
             found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
@@ -160,6 +194,14 @@ class CheckCommand:
             words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
+
+    @staticmethod
+    def _source(place: Place, args: argparse.Namespace) -> tuple[Source, str]:
+        """A chart that is not named is the one that is written down, with the values that it was given."""
+        from kymatui.cli.direct.upgrading import recorded
+
+        args.keeps_values = not place.source.chart
+        return recorded(place, args.name)
 
 
 def _drifted(drift: Drift, field: DriftedField | None) -> list[str]:
@@ -192,9 +234,9 @@ def _drift_json(drift: Drift, field: DriftedField | None) -> dict[str, Any]:
 
 def _pin_version(place: Place, args: argparse.Namespace) -> None:
     """What is installed is compared with its own version, not with the newest."""
-    from kymatui.wiring.installing import find_installed
+    from kymatui.cli.direct.upgrading import installed_as
 
-    known = find_installed(place.cluster, args.name, "" if place.source.is_catalog else place.namespace)
+    known = installed_as(place, args.name)
     if known is not None and not args.version and not args.file and not args.kustomize:
         args.version = known.version
 
@@ -204,14 +246,22 @@ INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)
 PLAN, APPLY, CHECK = PlanCommand(), ApplyCommand(), CheckCommand()
 
 
-def planned(place: Place, name: str, *, must_exist: bool = False) -> Plan:
-    """The plan of what a command line wants."""
+def refuse_words_for_one(args: argparse.Namespace) -> None:
+    """Raises UsageError where a source is named, which several modules cannot have in common."""
+    given = ("version", "file", "chart", "repo", "kustomize", "values", "set", "set_string", "set_json")
+    if said := next((word for word in given if getattr(args, word)), ""):
+        word = said.replace("_", "-")
+        raise UsageError(f"--{word} is about one module", hint="name that alone")
+
+
+def planned(place: Place, name: str, source: Source, namespace: str, *, must_exist: bool = False) -> Plan:
+    """The plan of what a command line wants; see `intent_of`."""
     from kymatui.domain.direct import is_downgrade
     from kymatui.engine.planning import plan
     from kymatui.engine.running import SystemClock
     from kymatui.wiring.installing import find_installed
 
-    intent = intent_of(place, name)
+    intent = intent_of(place, name, source, namespace)
     known = find_installed(place.cluster, name, intent.bundle.namespace)
     if must_exist and known is None:
         raise RefusedError(f"{name} is not installed by kymatui", hint=f"`kymatui install {name}` installs it")

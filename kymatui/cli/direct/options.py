@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
     from kymatui.engine.running import Progress
     from kymatui.wiring.installing import Source
+    from kymatui.wiring.operating import LateFetcher
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
     from kymatui.wiring.upgrading import LeftOut
@@ -107,6 +108,13 @@ class Place:
     left_out: tuple[LeftOut, ...] = ()
 
     @property
+    def blobs(self) -> LateFetcher:
+        """What sources are fetched with."""
+        from kymatui.wiring.operating import FetchOptions, LateFetcher
+
+        return LateFetcher(FetchOptions(tuple(self.args.insecure_registry), self.args.registry_ca))
+
+    @property
     def source(self) -> Source:
         from kymatui.wiring.installing import Source
 
@@ -121,6 +129,7 @@ class Place:
             set=tuple(args.set),
             set_string=tuple(args.set_string),
             set_json=tuple(args.set_json),
+            keeps_values=getattr(args, "keeps_values", False),
         )
 
     def may_write(self) -> None:
@@ -148,11 +157,11 @@ def opened(args: argparse.Namespace) -> Iterator[Place]:
         session.close()
 
 
-def intent_of(place: Place, name: str) -> Intent:
+def intent_of(place: Place, name: str, source: Source, namespace: str) -> Intent:
     """What a command line wants installed. Raises RefusedError where something speaks against it."""
     from kymatui.engine.plans import Intent, Policy
 
-    bundle, associated = _bundle(place, name)
+    bundle, associated = _bundle(place, name, source, namespace)
     args = place.args
     return Intent(
         bundle,
@@ -178,23 +187,20 @@ def refuse_managed(place: Place, name: str, *, direct: bool) -> None:
         raise RefusedError("; ".join(against), hint="nothing was changed")
 
 
-def _bundle(place: Place, name: str) -> tuple[Bundle, tuple[Any, ...]]:
+def _bundle(place: Place, name: str, source: Source, namespace: str) -> tuple[Bundle, tuple[Any, ...]]:
     from kymatui.domain.direct import choose
     from kymatui.domain.observing import observe
     from kymatui.wiring.installing import bundle_of, catalog_bundle
-    from kymatui.wiring.operating import FetchOptions, LateFetcher
 
-    args, source = place.args, place.source
-    refuse_managed(place, name, direct=args.direct)
-    blobs = LateFetcher(FetchOptions(tuple(args.insecure_registry), args.registry_ca))
+    refuse_managed(place, name, direct=place.args.direct)
     if not source.is_catalog:
-        return bundle_of(name, place.namespace or "default", source, blobs, place.cluster), ()
-    if source.value_files or source.set or source.set_string or source.set_json or source.repository:
+        return bundle_of(name, namespace or "default", source, place.blobs, place.cluster), ()
+    if source.has_values or source.repository:
         raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
-    choice = choose(observe(place.session.snapshot()).shelf, name, source.version, place.namespace)
+    choice = choose(observe(place.session.snapshot()).shelf, name, source.version, namespace)
     if isinstance(choice, str):
         raise ConfigurationError(choice)
-    return catalog_bundle(choice, blobs), choice.template.associated
+    return catalog_bundle(choice, place.blobs), choice.template.associated
 
 
 @contextmanager

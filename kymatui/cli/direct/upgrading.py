@@ -1,125 +1,63 @@
-"""`kymatui upgrade --all`: everything that is outdated, as one plan; what fails keeps nothing else from going on."""
+"""`kymatui upgrade`: everything that is outdated as one plan, and where a chart's newer version comes from."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from kymatui.cli.asking import confirm
-from kymatui.cli.direct.installing import planned
-from kymatui.cli.direct.options import Place, Teller, cancellable
-from kymatui.cli.direct.showing import counts, plan_json, plan_text
-from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
+from kymatui.cli.direct.options import Place
+from kymatui.cli.printing import say
 
 if TYPE_CHECKING:
-    from kymatui.engine.plans import Plan
-    from kymatui.wiring.upgrading import Outdated
+    from kymatui.engine.inventories import Inventory
+    from kymatui.wiring.installing import Source
 
 
 def upgrade_all(place: Place) -> int:
-    """Plans all of them, asks once, and carries them out one after the other; 3 where some fail."""
-    from kymatui.wiring.upgrading import left_out, outdated
+    """Modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
+    from kymatui.cli.direct.several import Order, carry_out_several
+    from kymatui.wiring.upgrading import survey
 
-    snapshot = place.session.snapshot()
-    found, others = outdated(place.cluster, snapshot), left_out(place.cluster, snapshot)
-    for one in others:
-        say(f"left out: {one.name} {one.version}".rstrip() + f" in {one.namespace}: {one.reason}", sys.stderr)
-    place.left_out = others
-    plans, refused = _plans(place, found)
-    form = place.args.output
-    if not found:
-        return _answer(place, {}, {}, "unchanged", _NEWEST)
-    if place.args.dry_run:
-        return _answer(place, plans, refused, "planned", "")
-    if not plans:
-        _answer(place, plans, refused, "refused", "")
-        raise RefusedError("none of it can be upgraded", hint="nothing was changed")
-    if form == "table":
-        _show(plans, refused, "table", to_errors=True)
-    versions = ", ".join(f"{name} to {plan.bundle.version}" for name, plan in plans.items())
-    confirm(f"Upgrade {versions}?", yes=place.args.yes)
-    failed = {**refused, **_apply(place, plans)}
-    outcome = "unfinished" if failed else "done"
-    done = [name for name in plans if name not in failed]
-    _answer(place, plans, failed, outcome, f"{len(done)} upgraded: {', '.join(done)}" if done else "none is upgraded")
-    if failed:
-        said = "; ".join(f"{name}: {words}" for name, words in failed.items())
-        raise PartlyDoneError(f"{len(failed)} of {len(found)} are not upgraded: {said}", hint="run it again to go on")
-    return 0
+    args = place.args
+    found = survey(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel)
+    for one in found.left_out:
+        where = f" in {one.namespace}" if one.namespace else ""
+        say(f"left out: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
+    orders = [
+        Order(
+            one.name,
+            replace(one.source, keeps_values=args.keeps_values),
+            one.known.namespace if one.known.chart else "",
+        )
+        for one in found.outdated
+    ]
+    if not orders and args.output in ("table", "md"):
+        known = f", as far as that is known: {len(found.left_out)} left out" if found.left_out else ""
+        say(f"nothing that kymatui installed is outdated{known}")
+        return 0
+    return carry_out_several(place, "upgrade", orders, everything=True, left_out=found.left_out)
 
 
-_NEWEST = "everything that kymatui installed from the catalog is at the newest version"
+def installed_as(place: Place, name: str) -> Inventory | None:
+    """What is installed of that name: in the namespace that was said, which for the catalog may be its template's."""
+    from kymatui.wiring.installing import find_installed
+
+    found = find_installed(place.cluster, name, place.namespace)
+    if found is None and place.namespace and place.source.is_catalog:
+        return find_installed(place.cluster, name)
+    return found
 
 
-def _plans(place: Place, found: tuple[Outdated, ...]) -> tuple[dict[str, Plan], dict[str, str]]:
-    """The plans by name, and for those that cannot be carried out the reason."""
-    plans: dict[str, Plan] = {}
-    refused: dict[str, str] = {}
-    for one in found:
-        place.args.version = one.version
-        try:
-            made = planned(place, one.name, must_exist=True)
-        except KymatuiError as error:
-            refused[one.name] = str(error)
-            continue
-        if made.blockers:
-            refused[one.name] = "; ".join(f"{step.ref}: {step.reason}" for step in made.blockers[:3])
-        else:
-            plans[one.name] = made
-    return plans, refused
+def recorded(place: Place, name: str) -> tuple[Source, str]:
+    """Where the upgrade of one module comes from, and its namespace, by what the words say and what is written down."""
+    from kymatui.wiring.upgrading import newest_source
 
-
-def _apply(place: Place, plans: dict[str, Plan]) -> dict[str, str]:
-    """What failed, and why; a person who stops it stops all that has not begun."""
-    from kymatui.engine.applying import apply
-    from kymatui.engine.running import Limits, begin
-    from kymatui.wiring.engine import journal_path
-
-    seconds = place.args.timeout
-    limits, failed = Limits(ready=seconds, hooks=seconds, gone=seconds), dict[str, str]()
-    with cancellable() as cancel:
-        for name, plan in plans.items():
-            say(f"{name} {plan.bundle.version}", sys.stderr)
-            journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-            try:
-                what = f"{plan.verb} {name} {plan.bundle.version}".rstrip()
-                with begin(
-                    place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
-                ) as run:
-                    apply(plan, run, wait=place.args.wait)
-            except CancelledError:
-                raise
-            except KymatuiError as error:
-                failed[name] = str(error)
-    return failed
-
-
-def _answer(place: Place, plans: dict[str, Plan], failed: dict[str, str], outcome: str, words: str) -> int:
-    form = place.args.output
-    if form in ("json", "yaml"):
-        made: dict[str, Any] = {
-            "cluster": place.cluster.name,
-            "plans": [plan_json(plan, "failed" if name in failed else outcome) for name, plan in plans.items()],
-            "failed": [{"name": name, "reason": reason} for name, reason in failed.items()],
-            "leftOut": [
-                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
-                for one in place.left_out
-            ],
-            "outcome": outcome,
-        }
-        say(document(made, form))
-    elif words:
-        say(words)
-    else:
-        _show(plans, failed, form)
-    return 0
-
-
-def _show(plans: dict[str, Plan], refused: dict[str, str], form: str, *, to_errors: bool = False) -> None:
-    draw = markdown if form == "md" else table
-    rows = [[name, plan.bundle.version, counts(plan.steps)] for name, plan in plans.items()]
-    rows += [[name, "", f"refused: {reason}"] for name, reason in refused.items()]
-    parts = [draw(("MODULE", "TO", "WHAT"), rows)]
-    parts += [f"{name}:\n\n{plan_text(plan, form)}" for name, plan in plans.items()]
-    say("\n\n".join(parts), sys.stderr if to_errors else sys.stdout)
+    source, args = place.source, place.args
+    known = installed_as(place, name)
+    if not source.is_catalog or source.repository:
+        return source, place.namespace or (known.namespace if known is not None else "")
+    if known is None or not known.chart:
+        return source, place.namespace
+    found = newest_source(known, place.blobs, version=source.version, devel=getattr(args, "devel", False))
+    return replace(source, chart=found.chart, repository=found.repository, version=found.version), known.namespace

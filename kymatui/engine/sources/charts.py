@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,7 +82,11 @@ def fetched(reference: str, blobs: Blobs, *, repository: str = "", version: str 
     Raises HelmError, and what the port raises.
     """
     data = blobs.chart(reference, repository=repository, version=version)
-    return from_archive(data, f"{repository.rstrip('/')}/{reference}" if repository else reference)
+    if not repository:
+        return from_archive(data, reference)
+    where = shown(repository).rstrip("/")
+    loaded = from_archive(data, f"{where}/{reference}")
+    return replace(loaded, origin=replace(loaded.origin, repository=where))
 
 
 def located(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:

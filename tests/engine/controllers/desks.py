@@ -57,6 +57,9 @@ class Layers:
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
         raise RegistryError(f"no chart {reference}")
 
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        raise RegistryError(f"no chart {reference}")
+
     def url(self, address: str) -> bytes:
         raise RegistryError(f"nothing at {address}")
 

@@ -16,6 +16,7 @@ class StoredBlobs:
     layers: dict[str, bytes] = field(default_factory=dict)
     charts: Mapping[str, bytes] = field(default_factory=dict)
     urls: Mapping[str, bytes] = field(default_factory=dict)
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, content: bytes) -> str:
@@ -30,6 +31,13 @@ class StoredBlobs:
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
         self.asked.append(("chart", reference, repository, version))
         return self._found(self.charts, reference)
+
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        self.asked.append(("versions", reference, repository))
+        key = f"{repository}/{reference}" if repository else reference
+        if key not in self.versions:
+            raise RegistryError(f"{key} is not there")
+        return self.versions[key]
 
     def url(self, address: str) -> bytes:
         self.asked.append(("url", address))

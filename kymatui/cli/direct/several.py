@@ -1,0 +1,215 @@
+"""Several installations or upgrades as one plan: one table, one question, one after the other.
+
+What cannot be planned speaks against the whole where a person named it, and is left out where everything was meant.
+What fails keeps nothing else from going on, and the end says what is done and what is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.asking import confirm
+from kymatui.cli.direct.installing import planned
+from kymatui.cli.direct.options import Place, Teller, cancellable, refuse_managed
+from kymatui.cli.direct.showing import counts, plan_json, plan_text
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.plans import Plan
+    from kymatui.engine.running import Run
+    from kymatui.wiring.installing import Source
+    from kymatui.wiring.upgrading import LeftOut
+
+_ATTEMPTS = 4
+_DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "taken over"}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One module, and where it comes from; `namespace` is "" where the source says it."""
+
+    name: str
+    source: Source
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One order with what became of it: a plan, or why there is none; `failed` says why it did not come to its end."""
+
+    order: Order
+    plan: Plan | None = None
+    refused: str = ""
+    failed: str = ""
+    done: bool = False
+
+    @property
+    def trouble(self) -> str:
+        return self.refused or self.failed
+
+    @property
+    def is_same(self) -> bool:
+        return self.plan is not None and self.plan.changes_nothing
+
+
+def carry_out_several(
+    place: Place, verb: str, orders: Sequence[Order], *, everything: bool = False, left_out: Sequence[LeftOut] = ()
+) -> int:
+    """`verb` is install, upgrade or adopt; `everything` says that nobody named them one by one."""
+    return _Several(place, verb, orders, everything, left_out).go()
+
+
+class _Several:
+    """One run."""
+
+    def __init__(
+        self, place: Place, verb: str, orders: Sequence[Order], everything: bool, left_out: Sequence[LeftOut]
+    ) -> None:
+        self._place, self._args, self._verb = place, place.args, verb
+        self._orders, self._everything, self._left_out = orders, everything, left_out
+
+    def go(self) -> int:
+        legs = [self._leg(order) for order in self._orders]
+        refused = [leg for leg in legs if leg.refused]
+        todo = [leg for leg in legs if leg.plan is not None and not leg.is_same and not leg.refused]
+        if refused and (not self._everything or not todo):
+            self._answer(legs, "refused")
+            raise self._refusal(refused)
+        if not todo:
+            return self._answer(legs, "unchanged", "everything is as it should be")
+        if self._args.dry_run:
+            return self._answer(legs, "planned")
+        if self._args.output == "table":
+            say(self._text(legs, "table"), sys.stderr)
+        confirm(f"{self._verb.capitalize()} {', '.join(map(_named, todo))}?", yes=self._args.yes)
+        return self._ended(self._carry_out(legs))
+
+    def _leg(self, order: Order) -> _Leg:
+        try:
+            made = self._planned(order)
+        except KymatuiError as error:
+            return _Leg(order, refused=f"{error} ({error.hint})" if error.hint else str(error))
+        blockers = "; ".join(f"{step.ref}: {step.reason}" for step in made.blockers[:3])
+        return _Leg(order, made, refused=blockers)
+
+    def _planned(self, order: Order) -> Plan:
+        must_exist = self._verb == "upgrade"
+        return planned(self._place, order.name, order.source, order.namespace, must_exist=must_exist)
+
+    def _refusal(self, refused: Sequence[_Leg]) -> KymatuiError:
+        if self._everything:
+            return RefusedError("none of it can be upgraded", hint="nothing was changed")
+        said = "; ".join(f"{leg.order.name}: {leg.refused}" for leg in refused)
+        return RefusedError(said, hint="nothing was changed; the others go without it")
+
+    # doing it
+
+    def _carry_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
+        """A person who stops it stops all that has not begun."""
+        ended: list[_Leg] = []
+        with cancellable() as cancel:
+            for leg in legs:
+                if leg.plan is None or leg.refused or leg.is_same:
+                    ended.append(leg)
+                    continue
+                say(_named(leg), sys.stderr)
+                try:
+                    ended.append(replace(self._apply(leg, cancel), done=True))
+                except CancelledError:
+                    self._answer([*ended, *legs[len(ended) :]], "unfinished")
+                    raise
+                except KymatuiError as error:
+                    ended.append(replace(leg, failed=str(error)))
+        return ended
+
+    def _apply(self, leg: _Leg, cancel: Any) -> _Leg:
+        from kymatui.engine.applying import apply
+        from kymatui.engine.running import Limits, begin
+        from kymatui.wiring.engine import journal_path
+
+        plan, seconds = leg.plan, self._args.timeout
+        for attempt in range(_ATTEMPTS):
+            assert plan is not None
+            refuse_managed(self._place, plan.bundle.name, direct=True)  # others work on, too
+            journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
+            what = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".rstrip()
+            limits = Limits(ready=seconds, hooks=seconds, gone=seconds)
+            run: Run
+            try:
+                with begin(
+                    self._place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
+                ) as run:
+                    apply(plan, run, wait=self._args.wait)
+                return replace(leg, plan=plan)
+            except OutdatedError as error:  # nothing was written: somebody else was faster
+                if not self._args.yes or attempt == _ATTEMPTS - 1:
+                    raise
+                say(f"kymatui: {error}; it is planned anew", sys.stderr)
+                plan = self._planned(leg.order)
+                if plan.blockers:
+                    raise
+        raise AssertionError
+
+    def _ended(self, legs: Sequence[_Leg]) -> int:
+        done, failed = [leg for leg in legs if leg.done], [leg for leg in legs if leg.trouble]
+        word = _DONE[self._verb]
+        names = ", ".join(leg.order.name for leg in done)
+        outcome = "unfinished" if failed else "done"
+        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"none is {word}")
+        if failed:
+            said = "; ".join(f"{leg.order.name}: {leg.trouble}" for leg in failed)
+            hint = "run it again to go on"
+            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not {word}: {said}", hint=hint)
+        return 0
+
+    # telling it
+
+    def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "") -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(document(self._json(legs, outcome), form))
+        elif words:
+            say(words)
+        elif outcome != "refused" or form == "md" or self._args.dry_run:
+            say(self._text(legs, form))
+        return 0
+
+    def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
+        def of(leg: _Leg) -> str:
+            return "failed" if leg.trouble else "unchanged" if leg.is_same else outcome
+
+        return {
+            "cluster": self._place.cluster.name,
+            "plans": [plan_json(leg.plan, of(leg)) for leg in legs if leg.plan is not None and not leg.refused],
+            "failed": [{"name": leg.order.name, "reason": leg.trouble} for leg in legs if leg.trouble],
+            "leftOut": [
+                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
+                for one in self._left_out
+            ],
+            "outcome": outcome,
+        }
+
+    def _text(self, legs: Sequence[_Leg], form: str) -> str:
+        draw = markdown if form == "md" else table
+        parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
+        parts += [
+            f"{leg.order.name}:\n\n{plan_text(leg.plan, form)}"
+            for leg in legs
+            if leg.plan is not None and not leg.refused and not leg.is_same
+        ]
+        return "\n\n".join(parts)
+
+
+def _named(leg: _Leg) -> str:
+    version = leg.plan.bundle.version if leg.plan is not None else ""
+    return f"{leg.order.name} {version}".rstrip()
+
+
+def _row(leg: _Leg) -> list[str]:
+    if leg.plan is None or leg.refused:
+        return [leg.order.name, "", f"refused: {leg.refused}"]
+    return [leg.order.name, leg.plan.bundle.version, counts(leg.plan.steps)]

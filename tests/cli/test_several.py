@@ -1,0 +1,166 @@
+"""Several modules as one plan without a terminal: installed, upgraded from where they came from, deleted."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
+from kymatui.engine.releases import SECRET
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.options import SessionOptions
+from tests.adapters.test_charts import Site, site  # noqa: F401 (a fixture)
+from tests.sandboxes.starting import told_sandbox
+
+pytestmark = pytest.mark.xdist_group("several")  # one sandbox for all of them
+
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return open_cluster(SessionOptions(str(kubeconfig)))
+
+
+@pytest.fixture
+def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(words)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+def packed(version: str) -> bytes:
+    """A chart with one ConfigMap that says its version and a value."""
+    head = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: {{ .Release.Name }}}\n"
+    template = head + 'data: {g: "{{ .Values.g }}", v: "%s"}\n'
+    files = {
+        "web/Chart.yaml": f"apiVersion: v2\nname: web\nversion: {version}\n",
+        "web/values.yaml": "g: hello\n",
+        "web/templates/cm.yaml": template % version,
+    }
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def offers(site: Site, *versions: str) -> None:  # noqa: F811
+    """The repository has the chart in these versions."""
+    for version in versions:
+        site.pages[f"/web-{version}.tgz"] = packed(version)
+    entries = {"web": [{"name": "web", "version": version, "urls": [f"web-{version}.tgz"]} for version in versions]}
+    site.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": entries}).encode()
+
+
+def data(cluster: KubeCluster, namespace: str, name: str) -> dict[str, str]:
+    found: dict[str, str] = (cluster.get(ObjectRef(CONFIG_MAP, namespace, name)) or {})["data"]
+    return found
+
+
+def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
+    run: Any,
+    cluster: KubeCluster,
+    site: Site,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    offers(site, "1.0.0")
+    with_password = site.url.replace("http://", "http://ann:s3cret@")
+    words = ["--chart", "web", "--repo", with_password, "--yes"]
+    assert run("install", "shop", *words, "-n", "webs", "--set", "g=bonjour")[0] == 0
+    assert run("install", "shop", *words, "-n", "others")[0] == 0
+    (tmp_path / "web-1.0.0.tgz").write_bytes(packed("1.0.0"))
+    assert run("install", "local", "--chart", str(tmp_path / "web-1.0.0.tgz"), "-n", "webs", "--yes")[0] == 0
+    (secret,) = cluster.list(SECRET, "webs", labels="owner=helm,name=shop")
+    assert "s3cret" not in json.dumps(secret), "credentials are never written down"
+
+    status, out, err = run("upgrade", "--all", "--yes")
+    said = "nothing that kymatui installed is outdated, as far as that is known: 1 left out"
+    assert (status, out) == (0, f"{said}\n")
+    assert f"left out: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path of the machine" in err
+    assert "`kymatui upgrade local --chart … -n webs`" in err
+
+    offers(site, "1.0.0", "1.1.0", "2.0.0-rc.1")
+    status, out, _ = run("upgrade", "--all", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    planned = [(one["name"], one["namespace"], one["version"]) for one in found["plans"]]
+    assert planned == [("shop", "others", "1.1.0"), ("shop", "webs", "1.1.0")]
+    assert [one["name"] for one in found["leftOut"]] == ["local"]
+    assert run("upgrade", "--all", "--yes")[:2] == (0, "2 upgraded: shop, shop\n")
+    assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "1.1.0"}
+    assert data(cluster, "others", "shop") == {"g": "hello", "v": "1.1.0"}
+
+    assert run("check", "shop", "-n", "webs")[:2] == (0, "shop is as it should be\n")
+    assert run("upgrade", "shop", "-n", "webs", "--devel", "--set", "other=1", "--yes")[0] == 0
+    assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "2.0.0-rc.1"}
+    assert run("upgrade", "shop", "-n", "webs", "--reset-values", "--yes")[0] == 0
+    assert data(cluster, "webs", "shop") == {"g": "hello", "v": "2.0.0-rc.1"}
+
+    site.pages.clear()
+    status, _, err = run("upgrade", "--all", "--yes")
+    assert status == 0
+    assert "left out: shop 1.1.0 in others: " in err
+    assert "index.yaml: HTTP 404" in err
+
+
+@pytest.mark.parametrize("old", ["without the repository", "without anything"])
+def test_a_release_of_an_older_kymatui_goes_on_working(
+    old: str,
+    run: Any,
+    cluster: KubeCluster,
+    site: Site,  # noqa: F811
+) -> None:
+    offers(site, "1.0.0", "1.1.0")
+    words = ["old", "--chart", "web", "--repo", site.url, "-n", "olds", "--yes"]
+    assert run("install", *words, "--version", "1.0.0")[0] == 0
+    (secret,) = cluster.list(SECRET, "olds", labels="owner=helm,name=old")
+    _forget(cluster, secret, everything=old == "without anything")
+    status, _, err = run("upgrade", "--all", "--yes")
+    assert status == 0
+    assert "left out: old 1.0.0 in olds: " in err
+    assert (
+        "nobody wrote down which repository" if old == "without the repository" else "nobody wrote down where"
+    ) in err
+    assert run("upgrade", "old", "--yes")[0] == 2
+    assert run("upgrade", *words, "--version", "1.0.0")[0] == 0, "nothing but the place is noted"
+    assert run("upgrade", "--all", "--yes")[:2] == (0, "1 upgraded: old\n")
+    assert run("delete", "old", "-n", "olds", "--yes", "--no-backup")[0] == 0
+
+
+def _forget(cluster: KubeCluster, secret: dict[str, Any], *, everything: bool) -> None:
+    """As it was written before origins had a repository."""
+    from base64 import b64decode, b64encode
+
+    inventory = json.loads(b64decode(secret["data"]["inventory"]))
+    del inventory["origin"]["repository"]
+    if everything:
+        inventory["origin"]["address"] = ""
+    body = b64encode(json.dumps(inventory).encode()).decode()
+    ref = ObjectRef(SECRET, secret["metadata"]["namespace"], secret["metadata"]["name"])
+    cluster.patch(ref, {"data": {"inventory": body}}, PatchKind.MERGE)

@@ -1,0 +1,38 @@
+"""Which places tell of other versions of a chart, and what is said where none does."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.engine.bundles import Origin
+from kymatui.engine.sources.origins import ChartPlace, chart_place
+
+DIGEST = f"sha256:{'a' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("address", "repository", "place"),
+    [
+        ("oci://reg.io/charts/web", "", ChartPlace("oci://reg.io/charts/web")),
+        ("oci://reg.io:5000/charts/web:1.2.3", "", ChartPlace("oci://reg.io:5000/charts/web")),
+        ("oci://reg.io/charts/web", "oci://reg.io/charts", ChartPlace("oci://reg.io/charts/web")),
+        ("https://x.io/charts/web", "https://x.io/charts", ChartPlace("web", "https://x.io/charts")),
+    ],
+)
+def test_registries_and_repositories_can_be_asked(address: str, repository: str, place: ChartPlace) -> None:
+    assert chart_place(Origin("helm", address, repository=repository)) == place
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("", "nobody wrote down"),
+        ("revision 3", "nobody wrote down"),
+        ("./charts/web", "a path of the machine"),
+        ("https://x.io/web-1.2.3.tgz", "one archive"),
+        ("https://x.io/charts/web", "nobody wrote down which repository"),  # as it was before that was noted
+        (f"oci://reg.io/charts/web@{DIGEST}", "pinned to a digest"),
+    ],
+)
+def test_of_others_it_is_said_why_not(address: str, said: str) -> None:
+    assert said in str(chart_place(Origin("helm", address)))
