@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import inspect
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.collecting import look_first
 from tests.sandboxes.starting import CAN_COPY, template
 
 # properties hold or not, however busy the machine is
@@ -30,6 +32,8 @@ def shared() -> Path:
 def pytest_configure(config: pytest.Config) -> None:
     """All workers of a run copy their sandboxes from one process."""
     if CAN_COPY and not hasattr(config, "workerinput") and not config.option.collectonly:
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            look_first(copies=2)
         running = contextlib.ExitStack()
         running.enter_context(template())
         config.add_cleanup(running.close)
@@ -43,3 +47,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+def pytest_sessionstart() -> None:
+    """Collecting makes much that stays: the collector of garbage would look at it again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -165,12 +165,17 @@ def test_a_release_from_before_compression_and_times_that_are_empty() -> None:
 @pytest.mark.parametrize(
     "data",
     ["", "%", base64.b64encode(b"[]").decode(), base64.b64encode(b'{"hooks": 1}').decode(),
-     base64.b64encode(b"\x1f\x8b\x08rest").decode(), base64.b64encode(gzip.compress(b"\0" * (129 << 20))).decode()],
-    ids=["empty", "no base64", "a list", "hooks that are none", "broken gzip", "a bomb"],
+     base64.b64encode(b"\x1f\x8b\x08rest").decode()],
+    ids=["empty", "no base64", "a list", "hooks that are none", "broken gzip"],
 )  # fmt: skip
 def test_what_is_no_release_is_refused(data: str) -> None:
     with pytest.raises(HelmError):
         decode_release(data)
+
+
+def test_a_bomb_is_refused() -> None:
+    with pytest.raises(HelmError):
+        decode_release(base64.b64encode(gzip.compress(b"\0" * (129 << 20), 1)).decode())
 
 
 def test_a_secret_of_another_type_is_refused() -> None:

@@ -18,8 +18,8 @@ from kymatui.sandbox.schemas.builtin import builtin_schema
 from kymatui.sandbox.schemas.structural import crd_schema
 
 Obj = dict[str, Any]
-CONFIG = builtin_schema(("", "v1", "ConfigMap"))
-TRACKING = Tracking("v1", lambda version: CONFIG if version == "v1" else None)
+CONFIG = ("", "v1", "ConfigMap")
+TRACKING = Tracking("v1", lambda version: builtin_schema(CONFIG) if version == "v1" else None)
 
 
 def config(**data: str) -> Obj:

@@ -13,7 +13,7 @@ from kymatui.sandbox.patching.strategic import apply_strategic_patch
 from kymatui.sandbox.schemas.builtin import builtin_schema
 
 Obj = dict[str, Any]
-POD = builtin_schema(("", "v1", "Pod"))
+POD = ("", "v1", "Pod")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
     ],
 )
 def test_strategic_merge(live: Obj, patch: Obj, result: Obj) -> None:
-    assert apply_strategic_patch(POD, live, patch) == result
+    assert apply_strategic_patch(builtin_schema(POD), live, patch) == result
 
 
 @pytest.mark.parametrize(
@@ -121,5 +121,5 @@ def test_strategic_merge(live: Obj, patch: Obj, result: Obj) -> None:
 )
 def test_a_strategic_patch_that_does_not_fit(patch: Obj, status: int, text: str) -> None:
     with pytest.raises(PatchFailedError) as caught:
-        apply_strategic_patch(POD, pod(A), patch)
+        apply_strategic_patch(builtin_schema(POD), pod(A), patch)
     assert (caught.value.status, str(caught.value)) == (status, text)
