@@ -5,7 +5,7 @@ Whose an object is stands in its labels, in its annotations and in `metadata.man
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kymatui.domain.objects import LABEL_MANAGED_BY, OPERATOR
@@ -57,23 +57,31 @@ def hand_over(cluster: Cluster, ref: ObjectRef, mine: Holder) -> bool:
     return True
 
 
-def _without(
-    cluster: Cluster, ref: ObjectRef, labels: tuple[str, ...], annotations: tuple[str, ...], managers: frozenset[str]
-) -> bool:
-    """Tried again while others write the object, and never on anything but what was read."""
+def changed_fields(cluster: Cluster, ref: ObjectRef, change: Callable[[Object], list[Mapping[str, Any]]]) -> bool:
+    """Patches an object as `change` says of it (a JSON patch, empty for nothing); whether there was anything to do.
+
+    Tried again while others write the object, and never on anything but what was read.
+    """
     for attempt in range(_ATTEMPTS):
         live = cluster.get(ref)
-        patch = _patch(live, labels, annotations, managers) if live is not None else []
-        if not patch:
+        operations = change(live) if live is not None else []
+        if live is None or not operations:
             return False
+        test = {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]}
         try:
-            cluster.patch(ref, patch, PatchKind.JSON)
+            cluster.patch(ref, [test, *operations], PatchKind.JSON)
         except (ConflictError, InvalidError):
             if attempt == _ATTEMPTS - 1:
                 raise
         else:
             return True
     return False
+
+
+def _without(
+    cluster: Cluster, ref: ObjectRef, labels: tuple[str, ...], annotations: tuple[str, ...], managers: frozenset[str]
+) -> bool:
+    return changed_fields(cluster, ref, lambda live: _patch(live, labels, annotations, managers))
 
 
 def _patch(
@@ -90,9 +98,7 @@ def _patch(
     kept = [entry for entry in fields if entry.get("manager") not in managers]
     if len(kept) != len(fields):
         operations.append({"op": "replace", "path": "/metadata/managedFields", "value": kept})
-    if not operations:
-        return []
-    return [{"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]}, *operations]
+    return operations
 
 
 def _escaped(name: str) -> str:

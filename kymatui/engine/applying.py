@@ -15,6 +15,7 @@ from kymatui.engine.documents import digest
 from kymatui.engine.finalizers import held_by
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
 from kymatui.engine.hooks import run_hooks
+from kymatui.engine.inheriting import inherit
 from kymatui.engine.inventories import Inventory, Item, State, merged, revived
 from kymatui.engine.keeping import Keeper
 from kymatui.engine.ordering import defined_kinds, identity, is_definition
@@ -276,6 +277,8 @@ class _Application:
 
     def _apply(self, step: Step, body: Object) -> None:
         cluster, manager = self.run.cluster, self.run.manager
+        if step.inherits:
+            inherit(cluster, step.ref, manager)
         try:
             cluster.apply(body, manager=manager)
         except ConflictError as error:

@@ -52,6 +52,7 @@ class Step:
     unchecked  the server could not be asked yet: the definition or the namespace comes with the plan
     adopted    the object was there before, and nobody said that it is his
     event      of a hook: when it runs, "pre-install"; its `wave` is its weight
+    inherits   helm wrote to it for the same release: its fields become kymatui's first (see `inheriting`)
     """
 
     action: Action
@@ -64,6 +65,7 @@ class Step:
     unchecked: bool = False
     adopted: bool = False
     event: str = ""
+    inherits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

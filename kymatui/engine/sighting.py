@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kymatui.domain.objects import read_ref
+from kymatui.domain.ownership import Path
 from kymatui.engine.adopting import is_left_behind
 from kymatui.engine.diffing import FieldChange, compare, stamp
 from kymatui.engine.guessing import guess
-from kymatui.engine.holders import HELM_MANAGER, Holder, field_managers, holder
+from kymatui.engine.holders import HELM_MANAGER, Holder, HolderKind, field_managers, holder
+from kymatui.engine.inheriting import changes_between, leftovers, successor
 from kymatui.engine.ordering import is_definition
 from kymatui.engine.plans import Action, FieldConflict, Observed
-from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object
+from kymatui.engine.ports import FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.retrying import field_conflicts
 from kymatui.engine.settling import is_settled
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
@@ -29,7 +31,10 @@ GUESSED: Final = "compared here: in read-only mode the server is not asked what 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What applying would do; `live` is the object as it is, `after` as it would be, None where nobody knows."""
+    """What applying would do; `live` is the object as it is, `after` as it would be, None where nobody knows.
+
+    With `inherits` helm's fields have to become kymatui's first (see `inheriting`).
+    """
 
     action: Action
     live: Object | None
@@ -39,6 +44,7 @@ class Sight:
     reason: str = ""
     forbidden: bool = False
     unchecked: bool = False
+    inherits: bool = False
 
     @property
     def observed(self) -> Observed:
@@ -83,6 +89,9 @@ def look(
             if not (adopt and is_left_behind(other)):
                 return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
             return _taken_over(cluster, body, live, mine, manager)
+        gone = leftovers(live, body, manager) if other == mine and mine.kind is HolderKind.HELM else ()
+        if gone:
+            return _inherited(cluster, body, live, mine, manager, gone)
         if is_settled(live, body, manager):
             return Sight(Action.SAME, live, live)
     if cluster.read_only:
@@ -95,6 +104,28 @@ def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Holder, mana
     sight = _guessed(live, body, GUESSED) if cluster.read_only else dry_run(cluster, body, live, mine, manager=manager)
     action = Action.CHANGE if sight.action is Action.SAME else sight.action
     return replace(sight, action=action, reason=sight.reason or "it was lifecycle-manager's, and is kymatui's then")
+
+
+def _inherited(
+    cluster: Cluster, body: Object, live: Object, mine: Holder, manager: str, gone: tuple[Path, ...]
+) -> Sight:
+    """Two requests of which the second needs the first cannot be tried: the server is asked for what comes of both."""
+    wanted = successor(live, body, gone)
+    if cluster.read_only:
+        return replace(_guessed(live, wanted, GUESSED), inherits=True)
+    first = dry_run(cluster, body, live, mine, manager=manager)
+    if first.forbidden or first.unchecked:
+        return first
+    try:
+        after = cluster.patch(
+            read_ref(body), changes_between(live, wanted), PatchKind.JSON, manager=manager, dry_run=True
+        )
+    except ClusterError as error:
+        return _refused(error, live, body, first.conflicts)
+    if first.conflicts and not is_yielding(first.conflicts, live, mine):
+        return replace(first, action=Action.CONFLICT, after=after, changes=compare(live, after), inherits=True)
+    reason = "what helm wrote of it is kymatui's then"
+    return Sight(Action.CHANGE, live, after, compare(live, after), first.conflicts, reason, inherits=True)
 
 
 def dry_run(
@@ -110,16 +141,8 @@ def dry_run(
             if not conflicts:
                 raise
             after = cluster.apply(body, manager=manager, dry_run=True, force=True)
-    except ForbiddenError as error:
-        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
-    except (InvalidError, NotFoundError, ConflictError) as error:
-        if NO_DRY_RUN in str(error):
-            return _guessed(live, body, f"not checked: {error}")
-        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
-    except ServerError as error:
-        if WEBHOOK not in str(error):
-            raise
-        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
+    except ClusterError as error:
+        return _refused(error, live, body, conflicts)
     if live is None:
         return Sight(Action.CREATE, None, after, compare(None, body))
     changes = compare(live, after)
@@ -129,6 +152,18 @@ def dry_run(
         return Sight(Action.SAME, live, after)
     reason = "" if changes else "who owns its fields changes, and nothing else"
     return Sight(Action.CHANGE, live, after, changes, conflicts, reason)
+
+
+def _refused(error: ClusterError, live: Object | None, body: Object, conflicts: tuple[FieldConflict, ...]) -> Sight:
+    """What the server's refusal of a trial says of the real thing. Raises the error where it says nothing."""
+    if isinstance(error, ForbiddenError):
+        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
+    refusals = InvalidError, NotFoundError, ConflictError
+    if isinstance(error, refusals) and NO_DRY_RUN in str(error):
+        return _guessed(live, body, f"not checked: {error}")
+    if isinstance(error, refusals) or (isinstance(error, ServerError) and WEBHOOK in str(error)):
+        return Sight(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
+    raise error
 
 
 def _guessed(live: Object | None, body: Object, reason: str) -> Sight:

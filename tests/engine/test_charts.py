@@ -281,16 +281,46 @@ def test_a_rollback_is_a_new_revision_of_the_old_content_with_its_own_hooks(plac
 
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="there is no helm on the PATH")
-def test_helm_lists_and_uninstalls_what_is_installed_here(place: Place) -> None:
+def test_helm_and_kymatui_take_turns_at_a_release(place: Place) -> None:
     install(place, chart(place, make.config_map("a", x="1"), make.service_account("sa")))
-    install(place, chart(place, make.config_map("a", x="2"), make.service_account("sa"), version="1.1.0"))
+    install(place, chart(place, make.config_map("a", x="2", y="2"), make.service_account("sa"), version="1.1.0"))
     (listed,) = json.loads(helm(place, "list", "-o", "json"))
     assert (listed["name"], listed["revision"], listed["status"]) == ("web", "2", "deployed")
     assert listed["chart"] == "web-1.1.0"
     assert "notes of the chart" in helm(place, "status", "web")
+    helm(place, "upgrade", "web", packed(place, {"x": "3", "z": "3"}))
+    assert data_of(place) == {"x": "3", "z": "3"}
+    assert place.get("v1", "ServiceAccount", "sa") is None
+    install(place, chart(place, make.config_map("a", x="4"), version="1.3.0"))
+    assert data_of(place) == {"x": "4"}
+    helm(place, "rollback", "web")
+    assert data_of(place) == {"x": "3", "z": "3"}
+    helm(place, "rollback", "web", "2")
+    assert data_of(place) == {"x": "2", "y": "2"}
+    rollback("web", place.namespace, place.cluster, revision=4, options=Options(limits=LIMITS))
+    assert data_of(place) == {"x": "4"}
+    helm(place, "upgrade", "web", packed(place, {"x": "5"}), "--server-side=true", "--force-conflicts")
+    install(place, chart(place, make.config_map("a", y="6"), version="1.4.0"))
+    assert data_of(place) == {"y": "6"}
+    said = json.loads(helm(place, "history", "web", "-o", "json"))
+    assert [(one["revision"], one["status"]) for one in said][-2:] == [(8, "superseded"), (9, "deployed")]
     helm(place, "uninstall", "web")
     assert place.get("v1", "ConfigMap", "a") is None
     assert history(place) == []
+
+
+def packed(place: Place, data: dict[str, str]) -> str:
+    """A chart in a folder, with one ConfigMap."""
+    folder = place.folder / "web"
+    (folder / "templates").mkdir(parents=True, exist_ok=True)
+    (folder / "Chart.yaml").write_text(json.dumps({"apiVersion": "v2", "name": "web", "version": "1.2.0"}))
+    body = make.config_map("a", **data)
+    (folder / "templates" / "a.yaml").write_text(json.dumps(body))
+    return str(folder)
+
+
+def data_of(place: Place) -> object:
+    return (place.get("v1", "ConfigMap", "a") or {}).get("data")
 
 
 def helm(place: Place, *words: str) -> str:

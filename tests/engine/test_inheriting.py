@@ -1,0 +1,200 @@
+"""A release that helm and kymatui take turns at: what one wrote and the other has not any more goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kymatui.engine.holders import field_managers
+from kymatui.engine.inheriting import leftovers, successor
+from kymatui.engine.plans import Action, Intent
+from kymatui.engine.ports import FIELD_MANAGER, PatchKind
+from kymatui.engine.releases import SECRET, ReleaseKeeper
+from kymatui.engine.running import SystemClock
+from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from tests.engine import objects as make
+from tests.engine.charts import chart
+from tests.engine.installing import apply, install, plan
+from tests.engine.places import Json, Place
+
+FIELDS: Json = {
+    "f:data": {"f:a": {}, "f:b": {}},
+    "f:metadata": {"f:labels": {"f:l": {}}, "f:finalizers": {'v:"x/y"': {}}},
+    "f:spec": {
+        "f:args": {},
+        "f:ports": {
+            'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}},
+            'k:{"port":81,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}},
+        },
+    },
+}
+LIVE: Json = {
+    "apiVersion": "v1",
+    "kind": "Thing",
+    "metadata": {"name": "a", "labels": {"l": "1"}, "finalizers": ["x/y", "z"], "resourceVersion": "1"},
+    "data": {"a": "1", "b": "2"},
+    "spec": {"args": ["x"], "ports": [{"name": n, "port": p, "protocol": "TCP"} for n, p in (("h", 80), ("s", 81))]},
+}
+ALL: Json = {key: LIVE[key] for key in ("apiVersion", "kind", "data", "spec")} | {"metadata": {"labels": {"l": "1"}}}
+FINALIZER = ("f:metadata", "f:finalizers", 'v:"x/y"')
+PORTS = ("f:spec", "f:ports")
+
+
+def written(fields: Json, manager: str = "helm", operation: str = "Apply", **more: Any) -> Json:
+    return {"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields, **more}
+
+
+def live(*entries: Json) -> Json:
+    return {**LIVE, "metadata": {**LIVE["metadata"], "managedFields": list(entries)}}
+
+
+@pytest.mark.parametrize(
+    ("body", "gone"),
+    [
+        (ALL, [FINALIZER]),
+        ({**ALL, "data": {"a": "other"}}, [("f:data", "f:b"), FINALIZER]),
+        ({**ALL, "data": {}}, [("f:data", "f:a"), ("f:data", "f:b"), FINALIZER]),
+        ({**ALL, "data": None}, [("f:data", "f:a"), ("f:data", "f:b"), FINALIZER]),
+        (
+            {**ALL, "spec": {"args": ["y"], "ports": [{"port": 81}]}},  # the server fills in the protocol
+            [
+                FINALIZER,
+                (*PORTS, 'k:{"port":80,"protocol":"TCP"}'),
+                (*PORTS, 'k:{"port":81,"protocol":"TCP"}', "f:name"),
+            ],
+        ),
+        ({**ALL, "metadata": {"finalizers": ["x/y"]}}, [("f:metadata", "f:labels", "f:l")]),
+    ],
+)
+def test_what_helm_alone_owns_and_a_manifest_has_not_is_left_over(body: Json, gone: list[tuple[str, ...]]) -> None:
+    assert list(leftovers(live(written(FIELDS)), body, FIELD_MANAGER)) == gone
+    assert list(leftovers(live(written(FIELDS, operation="Update")), body, FIELD_MANAGER)) == gone
+
+
+@pytest.mark.parametrize(
+    ("entries", "gone"),
+    [
+        ([written({"f:data": {"f:b": {}}})], [("f:data", "f:b")]),
+        ([written({"f:data": {"f:b": {}}}), written({"f:data": {"f:b": {}}}, FIELD_MANAGER)], [("f:data", "f:b")]),
+        ([written({"f:data": {"f:b": {}}}), written({"f:data": {"f:b": {}}}, "somebody")], []),
+        ([written({"f:data": {"f:b": {}}}, subresource="status")], []),
+        ([written({"f:data": {"f:b": {}}}, "somebody")], []),
+        ([written({"f:data": {"f:gone": {}}})], []),
+        ([], []),
+    ],
+)
+def test_what_others_own_too_or_what_is_not_there_is_not(entries: list[Json], gone: list[tuple[str, ...]]) -> None:
+    assert list(leftovers(live(*entries), {**ALL, "data": {"a": "1"}}, FIELD_MANAGER)) == gone
+
+
+def test_an_item_goes_as_a_whole_where_nobody_else_has_a_part_of_it() -> None:
+    item = 'k:{"port":80,"protocol":"TCP"}'
+    theirs = written({"f:spec": {"f:ports": {item: {"f:name": {}}}}}, "somebody")
+    helms = written({"f:spec": {"f:ports": {item: {"f:name": {}, "f:port": {}}}}})
+    body = {**ALL, "spec": {}}
+    assert leftovers(live(helms, theirs), body, FIELD_MANAGER) == ((*PORTS, item, "f:port"),)
+    assert leftovers(live(helms), body, FIELD_MANAGER) == ((*PORTS, item),)
+
+
+def test_what_follows_is_without_the_leftovers() -> None:
+    body = {**ALL, "data": {"a": "9"}, "spec": {"ports": [{"name": "s", "port": 82}]}, "metadata": {}}
+    found = live(written(FIELDS))
+    after = successor(found, body, leftovers(found, body, FIELD_MANAGER))
+    assert (after["data"], after["spec"]) == ({"a": "9"}, {"ports": [{"name": "s", "port": 82}]})
+    assert (after["metadata"].get("labels"), after["metadata"]["finalizers"]) == ({}, ["z"])
+
+
+def test_texts_of_a_secret_are_its_data() -> None:
+    secret = {**LIVE, "kind": "Secret", "data": {"a": "MQ==", "b": "Mg=="}}
+    secret["metadata"] = {**LIVE["metadata"], "managedFields": [written({"f:data": {"f:a": {}, "f:b": {}}})]}
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "stringData": {"a": "3"}}
+    gone = leftovers(secret, body, FIELD_MANAGER)
+    assert gone == (("f:data", "f:b"),)
+    assert successor(secret, body, gone)["data"] == {"a": "Mw=="}
+
+
+# with a server
+
+
+def service(port: int) -> Json:
+    spec = {"ports": [{"name": "http", "port": port, "targetPort": 80}], "selector": {"app": "a"}}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+
+
+def installed_by_helm(place: Place, *objects: Json, operation: str) -> None:
+    """Helm 4 applies on the server, Helm 3 creates, and merges by itself."""
+    place.make_namespace()
+    made = chart(place, *objects)
+    assert made.release is not None
+    release = Release("web", place.namespace, 1, Status.DEPLOYED, manifest=made.release.manifest, apply_method="ssa")
+    place.raw.apply(to_secret(release), manager="helm")
+    marks = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": place.namespace}
+    for body in objects:
+        metadata = {**body["metadata"], "namespace": place.namespace, "annotations": marks}
+        marked = {**body, "metadata": {**metadata, "labels": {"app.kubernetes.io/managed-by": "Helm"}}}
+        if operation == "Apply":
+            place.raw.apply(marked, manager="helm")
+        else:
+            place.raw.create(marked, manager="helm")
+
+
+@pytest.mark.parametrize("operation", ["Apply", "Update"])
+def test_an_upgrade_takes_away_what_helm_had_and_the_chart_has_not(place: Place, operation: str) -> None:
+    installed_by_helm(place, make.config_map("a", x="1", y="1"), service(80), operation=operation)
+    patch = {"data": {"z": "theirs"}}
+    (ref,) = [item.ref for item in place_items(place) if item.ref.kind.kind == "ConfigMap"]
+    place.raw.patch(ref, patch, PatchKind.MERGE, manager="somebody")
+    wanted = chart(place, make.config_map("a", x="2"), service(81))
+    made = plan(place, wanted)
+    told = {step.ref.name: (step.action, {change.path for change in step.changes}) for step in made.steps}
+    assert told["a"] == (Action.CHANGE, {"data.x", "data.y"})
+    assert told["s"] == (Action.CHANGE, {"spec.ports[http].port"})
+    apply(place, made)
+    found, served = place.get("v1", "ConfigMap", "a"), place.get("v1", "Service", "s")
+    assert found is not None
+    assert served is not None
+    assert found["data"] == {"x": "2", "z": "theirs"}
+    assert [port["port"] for port in served["spec"]["ports"]] == [81]
+    assert field_managers(found) == {FIELD_MANAGER, "somebody"}
+    assert plan(place, wanted).changes_nothing
+
+
+def place_items(place: Place) -> tuple[Any, ...]:
+    found = ReleaseKeeper(place.cluster, "web", place.namespace, SystemClock().now).read()
+    assert found is not None
+    return found.items
+
+
+def test_what_helm_added_to_what_was_installed_here_goes_with_the_next_version(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1")))
+    (item,) = place_items(place)
+    place.raw.patch(item.ref, {"data": {"x": "2", "y": "2"}}, PatchKind.MERGE, manager="helm")
+    install(place, chart(place, make.config_map("a", x="3")))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "3"}
+
+
+def test_what_others_changed_of_what_helm_installed_is_a_conflict_all_the_same(place: Place) -> None:
+    installed_by_helm(place, make.config_map("a", x="1", y="1"), operation="Apply")
+    (item,) = place_items(place)
+    place.raw.patch(item.ref, {"data": {"x": "by hand"}}, PatchKind.MERGE, manager="kubectl-edit")
+    wanted = chart(place, make.config_map("a", x="2"))
+    (step,) = plan(place, wanted).steps
+    assert (step.action, [(one.path, one.manager) for one in step.conflicts]) == (
+        Action.CONFLICT,
+        [("data.x", "kubectl-edit")],
+    )
+    apply(place, plan(place, Intent(wanted, force=True)))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
+
+
+def test_helm_is_told_of_no_revision_that_it_was_applied_on_the_server(place: Place) -> None:
+    """Helm 4 would apply on the server then, too, and be refused what kymatui has applied."""
+    installed_by_helm(place, make.config_map("a", x="1"), operation="Apply")
+    install(place, chart(place, make.config_map("a", x="2")))
+    secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
+    found = [from_secret(secret) for secret in secrets]
+    assert sorted((one.version, one.status.value, one.apply_method) for one in found) == [
+        (1, "superseded", ""),
+        (2, "deployed", ""),
+    ]
