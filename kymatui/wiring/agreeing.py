@@ -43,6 +43,21 @@ def refuse(seen: Departure, agreement: Agreement) -> None:
     refuse_unless_agreed(left, seen.module, Consent(cascade, agreement.accept_unknown))
 
 
+def refuse_unseen(now: Departure, agreed: Departure) -> None:
+    """Raises RefusedError where something has come to what would go, since it was looked at and agreed to.
+
+    Whoever agrees to several deletions at once has the last of them carried out long after he looked.
+    """
+    from kymatui.engine.ordering import identity
+
+    known = {identity(one.ref) for one in agreed.remaining.instances}
+    come = [str(one.ref) for one in now.theirs if identity(one.ref) not in known]
+    if come:
+        more = f" and {len(come) - 3} more" if len(come) > 3 else ""
+        words = f"somebody has made {', '.join(come[:3])}{more} since the deletion of {now.module} was agreed to"
+        raise RefusedError(words, hint=f"{now.module} stays as it is; look at it again")
+
+
 def keep(path: Path, seen: Departure, cluster: Cluster) -> tuple[int, int]:
     """Writes what the deletion may take away; how many objects, and of how many Secrets the data is left out."""
     from kymatui.wiring.backups import write_backup

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.cli.direct import deletions
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
@@ -24,7 +25,7 @@ from tests.sandboxes.starting import told_sandbox
 pytestmark = pytest.mark.xdist_group("several")  # one sandbox for all of them
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
-DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 
 
 @pytest.fixture(scope="module")
@@ -129,38 +130,69 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert "index.yaml: HTTP 404" in err
 
 
-@pytest.mark.parametrize("old", ["without the repository", "without anything"])
-def test_a_release_of_an_older_kymatui_goes_on_working(
-    old: str,
-    run: Any,
-    cluster: KubeCluster,
-    site: Site,  # noqa: F811
-) -> None:
+def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCluster, site: Site) -> None:  # noqa: F811
     offers(site, "1.0.0", "1.1.0")
     words = ["old", "--chart", "web", "--repo", site.url, "-n", "olds", "--yes"]
     assert run("install", *words, "--version", "1.0.0")[0] == 0
     (secret,) = cluster.list(SECRET, "olds", labels="owner=helm,name=old")
-    _forget(cluster, secret, everything=old == "without anything")
+    _forget(cluster, secret)
     status, _, err = run("upgrade", "--all", "--yes")
     assert status == 0
     assert "left out: old 1.0.0 in olds: " in err
-    assert (
-        "nobody wrote down which repository" if old == "without the repository" else "nobody wrote down where"
-    ) in err
+    assert "nobody wrote down which repository" in err
     assert run("upgrade", "old", "--yes")[0] == 2
     assert run("upgrade", *words, "--version", "1.0.0")[0] == 0, "nothing but the place is noted"
     assert run("upgrade", "--all", "--yes")[:2] == (0, "1 upgraded: old\n")
-    assert run("delete", "old", "-n", "olds", "--yes", "--no-backup")[0] == 0
 
 
-def _forget(cluster: KubeCluster, secret: dict[str, Any], *, everything: bool) -> None:
+def _forget(cluster: KubeCluster, secret: dict[str, Any]) -> None:
     """As it was written before origins had a repository."""
     from base64 import b64decode, b64encode
 
     inventory = json.loads(b64decode(secret["data"]["inventory"]))
     del inventory["origin"]["repository"]
-    if everything:
-        inventory["origin"]["address"] = ""
     body = b64encode(json.dumps(inventory).encode()).decode()
     ref = ObjectRef(SECRET, secret["metadata"]["namespace"], secret["metadata"]["name"])
     cluster.patch(ref, {"data": {"inventory": body}}, PatchKind.MERGE)
+
+
+def backup(name: str) -> dict[str, Any]:
+    """What a user makes of a module's kind."""
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": BACKUP.api_version, "kind": "Backup", "metadata": metadata}
+
+
+def test_several_modules_are_installed_and_deleted_as_one_plan(
+    run: Any, cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = ["registry-proxy", "backup-operator"]
+    status, out, _ = run("install", *both, "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"], [one["name"] for one in found["plans"]]) == (0, "planned", both)
+    assert run("install", *both, "nonsense", "--yes", "-o", "json")[0] == 2, "one that is refused refuses all"
+    assert run("install", *both, "--version", "1.0.0", "--yes")[0] == 64
+    status, out, err = run("install", *both, "--yes")
+    assert (status, out) == (0, "2 installed: registry-proxy, backup-operator\n")
+    assert "backup-operator 0.4.0 9 create" in " ".join(err.split())
+    assert run("install", *both, "--yes")[:2] == (0, "everything is as it should be\n")
+
+    cluster.forget_kinds()
+    cluster.apply(backup("theirs"), manager="user")
+    status, out, err = run("delete", *both, "--yes")
+    assert (status, out) == (2, "")
+    assert "Backup default/theirs" in err
+    assert "still manages 1 object(s): Backup" in err
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(deletions, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
+        status, out, err = run("delete", *both, "--cascade")
+    assert (status, out.partition(":")[0]) == (3, "registry-proxy")
+    assert "somebody has made Backup default/late since the deletion of backup-operator was agreed to" in err
+    assert cluster.get(ObjectRef(BACKUP, "default", "late")) is not None, "nobody saw it in the plan"
+
+    status, out, _ = run("delete", *both, "--cascade", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, [one["turn"] for one in found["modules"]]) == (0, ["gone", "clear"])
+    status, out, err = run("delete", *both, "--cascade", "--yes")
+    assert (status, out) == (0, "backup-operator: 11 deleted\n")
+    assert err.count("objects are kept in ") == 1
+    assert run("delete", *both, "--yes")[:2] == (0, "nothing is left of them\n")

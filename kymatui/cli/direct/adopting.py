@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.direct.options import Place, add_intent, add_running, add_source, opened
@@ -11,31 +12,43 @@ from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Row
+    from kymatui.wiring.installing import Source
 
 
 class AdoptCommand:
     """The installation of the very version that is there; who owns what is in the plan, and nothing is deleted."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module that is installed already")
+        what = "a module that is installed already; several are one plan"
+        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
         add_source(parser)
         add_intent(parser)
         add_running(parser)
         parser.set_defaults(direct=True, force=True, adopt=True)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.direct.installing import carry_out, planned
+        from kymatui.cli.direct.installing import carry_out, planned, refuse_words_for_one
+        from kymatui.cli.direct.several import Order, carry_out_several
 
+        names = list(dict.fromkeys(args.names))
+        if len(names) > 1:
+            refuse_words_for_one(args)
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
-            row = _row(place, args.name)
-            if place.source.is_catalog and not args.version:
-                args.version = row.installed
-            return carry_out(place, planned(place, args.name, place.source, place.namespace))
+            orders = [Order(name, _source(place, name), place.namespace) for name in names]
+            if len(orders) > 1:
+                return carry_out_several(place, "adopt", orders)
+            return carry_out(place, planned(place, names[0], orders[0].source, place.namespace))
 
 
 ADOPT = AdoptCommand()
+
+
+def _source(place: Place, name: str) -> Source:
+    """The very version that is there, where nothing else was said."""
+    row, source = _row(place, name), place.source
+    return replace(source, version=row.installed) if source.is_catalog and not source.version else source
 
 
 def _row(place: Place, name: str) -> Row:

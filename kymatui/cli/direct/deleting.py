@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from kymatui.cli.asking import confirm
 from kymatui.cli.direct.departures import departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure
@@ -27,7 +28,8 @@ class DeleteCommand:
     """The guided deletion: no manager before what it manages, nothing of others, through the Kyma where that is due."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        what = "a module, or the name of a release; several are one plan, and go one after the other"
+        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
         parser.add_argument("--cascade", action="store_true", help="also delete what users made and the module manages")
         parser.add_argument("--accept-unknown", action="store_true", help="take kinds that you may not list for empty")
         parser.add_argument(
@@ -42,10 +44,16 @@ class DeleteCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.direct.deletions import delete_several
+
+        names = list(dict.fromkeys(args.names))
+        if args.backup and len(names) > 1:
+            raise UsageError("--backup is about one module", hint="several have a file each, which is told")
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
-            return _Deletion(place).go()
+            deletions = [Deletion(place, name) for name in names]
+            return deletions[0].go() if len(deletions) == 1 else delete_several(place, deletions)
 
 
 class RestoreCommand:
@@ -107,14 +115,14 @@ def _restored(args: argparse.Namespace, objects: Sequence[dict[str, Any]], ended
     return 0
 
 
-class _Deletion:
-    """One run of `kymatui delete`."""
+class Deletion:
+    """The deletion of one module."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, name: str) -> None:
         from kymatui.engine.departing import Way
         from kymatui.wiring.departing import Departing
 
-        self._place, self._args = place, place.args
+        self._place, self._args, self.name = place, place.args, name
         self._departing = Departing(place.session, place.cluster)
         self._way = Way(place.args.way)
 
@@ -122,23 +130,28 @@ class _Deletion:
         from kymatui.engine.departing import Turn
 
         args = self._args
-        seen = self._departing.look(args.name, self._place.namespace, self._way)
-        if not self._known(seen):
-            raise RefusedError(
-                f"{args.name} is not known in {seen.cluster}", hint="`kymatui catalog` lists the modules"
-            )
+        seen = self.look()
         if args.dry_run:
             return _show(seen, args.output, "planned")
         turn = seen.turn(accept_unknown=args.accept_unknown)
         if turn is Turn.GONE:
-            return _done(seen, None, args.output, seen.refusal or f"nothing is left of {args.name}")
-        agreement = self._agreement(seen)
+            return _done(seen, None, args.output, seen.refusal or f"nothing is left of {self.name}")
+        agreement = self.agreement(seen)
         self._refuse(seen, agreement)
         if args.output == "table":
             say(departure_text(seen, "table"), sys.stderr)
-        confirm(f"Unmanage {args.name}?" if turn is Turn.UNMANAGE else f"Delete {args.name}?", yes=args.yes)
-        self._keep(seen, agreement)
+        confirm(f"Unmanage {self.name}?" if turn is Turn.UNMANAGE else f"Delete {self.name}?", yes=args.yes)
+        self.keep(seen, agreement)
         return self._carry_out(seen, agreement)
+
+    def look(self) -> Departure:
+        """Where it stands. Raises RefusedError where nobody knows the name."""
+        seen = self._departing.look(self.name, self._place.namespace, self._way)
+        if not self._known(seen):
+            raise RefusedError(
+                f"{self.name} is not known in {seen.cluster}", hint="`kymatui catalog` lists the modules"
+            )
+        return seen
 
     def _known(self, seen: Departure) -> bool:
         from kymatui.domain.catalog import catalog
@@ -147,19 +160,28 @@ class _Deletion:
         row = catalog(self._place.session.snapshot(), time.time()).row(seen.module)
         return seen.charge is not Charge.NOBODY or row is not None
 
-    def _agreement(self, seen: Departure) -> Agreement:
+    def agreement(self, seen: Departure) -> Agreement:
         from kymatui.wiring.agreeing import Agreement
         from kymatui.wiring.installing import backup_path
 
         args = self._args
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        where = Path(args.backup) if args.backup else backup_path(seen.cluster, args.name, moment)
+        where = Path(args.backup) if args.backup else backup_path(seen.cluster, self.name, moment)
         kept = None if args.no_backup else where
         timeout = args.timeout if args.wait else 0.0
         return Agreement(args.cascade, args.accept_unknown, self._way, kept, timeout, seen)
 
     def _refuse(self, seen: Departure, agreement: Agreement) -> None:
         """What stands in the way is told before anybody is asked."""
+        try:
+            self.refuse(seen, agreement)
+        except RefusedError:
+            if not seen.refusal:
+                _show(seen, self._args.output, "refused")
+            raise
+
+    def refuse(self, seen: Departure, agreement: Agreement) -> None:
+        """Raises RefusedError where something stands in the way, with the words that let it go on."""
         from kymatui.wiring.agreeing import refuse
 
         try:
@@ -167,11 +189,10 @@ class _Deletion:
         except RefusedError as error:
             if seen.refusal:
                 raise
-            _show(seen, self._args.output, "refused")
             hint = "--accept-unknown goes on all the same" if seen.remaining.unknown else "--cascade deletes them, too"
             raise RefusedError(str(error), hint=hint) from error
 
-    def _keep(self, seen: Departure, agreement: Agreement) -> None:
+    def keep(self, seen: Departure, agreement: Agreement) -> None:
         from kymatui.wiring.agreeing import keep
 
         if agreement.backup is None:
@@ -184,19 +205,23 @@ class _Deletion:
         args = self._args
         with cancellable() as cancel:
             try:
-                ended = self._departing.carry_out(
-                    args.name,
-                    replace(agreement, backup=None),
-                    namespace=self._place.namespace,
-                    tell=Teller(),
-                    cancel=cancel,
-                )
+                ended = self.carry_out(agreement, cancel)
             except KymatuiError:
                 if args.output != "table":
-                    now = self._departing.look(args.name, self._place.namespace, self._way)
+                    now = self._departing.look(self.name, self._place.namespace, self._way)
                     _show(now, args.output, "unfinished")
                 raise
         return _done(seen, ended, args.output, ended.words)
+
+    def carry_out(self, agreement: Agreement, cancel: threading.Event) -> Departed:
+        """The deletion itself; its backup is kept already."""
+        return self._departing.carry_out(
+            self.name,
+            replace(agreement, backup=None),
+            namespace=self._place.namespace,
+            tell=Teller(),
+            cancel=cancel,
+        )
 
 
 def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int:

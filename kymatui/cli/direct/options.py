@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kymatui.wiring.operating import LateFetcher
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
-    from kymatui.wiring.upgrading import LeftOut
 
 FORMATS = ("table", "json", "yaml", "md")
 LISTED = 30.0
@@ -105,7 +104,6 @@ class Place:
     session: CatalogSession | PairSession
     cluster: Cluster
     namespace: str
-    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def blobs(self) -> LateFetcher:
