@@ -183,11 +183,14 @@ def _manager_words(case: Case) -> str:
 
 def _manager_reason(case: Case, severity: Severity) -> Reason:
     """What keeps the manager from being ready, and who has to act: whoever changed it by hand knows why."""
-    words, workload = _manager_words(case), case.subject.manager.workload
+    words, by_hand = _manager_words(case), _by_hand(case)
+    return Reason(f"{words}{by_hand}", Actor.YOU if by_hand else Actor.CLUSTER, severity)
+
+
+def _by_hand(case: Case) -> str:
+    workload = case.subject.manager.workload
     writer = changed_by_hand(workload) if workload is not None else None
-    if writer is None:
-        return Reason(words, Actor.CLUSTER, severity)
-    return Reason(f"{words}; {writer.manager} changed it after it was installed", Actor.YOU, severity)
+    return f"; {writer.manager} changed it after it was installed" if writer is not None else ""
 
 
 def _held_back(case: Case) -> Reason | None:
@@ -226,6 +229,15 @@ def _owner_unknown(case: Case) -> Reason | None:
     return Reason(f"{runs}; whether it is managed is not known: {KYMA_FEED} cannot be read", Actor.CLUSTER)
 
 
+def _idle(case: Case) -> Reason | None:
+    """What nobody looks after may call itself ready for ever: that is what its manager said last."""
+    if case.readiness is None or not case.readiness.scaled_to_zero or case.presence is Presence.NOT_INSTALLED:
+        return None
+    reason = _manager_reason(case, Severity.WARNING)
+    said = f"its own state is {case.assessment.state} still" if case.checked else "nobody looks after the module"
+    return Reason(f"{reason.text}, and {said}", Actor.YOU, Severity.WARNING)
+
+
 def _drifting(case: Case) -> Reason | None:
     kind, apart, manifest = case.drift.kind, case.drift.distance, case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
@@ -240,7 +252,7 @@ def _drifting(case: Case) -> Reason | None:
         text = f"{case.installed} runs, {case.subject.desired} is there ({apart} behind): upgrade it when you are ready"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.AHEAD:
-        text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}"
+        text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}{_by_hand(case)}"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
         words = case.readiness.words if case.readiness is not None else f"{KLM} is at work"
@@ -324,6 +336,7 @@ _STEPS: tuple[Callable[[Case], Reason | None], ...] = (
     _held_back,
     _processing,
     _owner_unknown,
+    _idle,
     _drifting,
     _conventions,
     _not_configured,

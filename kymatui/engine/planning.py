@@ -325,7 +325,8 @@ class Planner:
         return sight.live is not None and was_there_before(sight.live, self._mine, self._manager)
 
     def _unchecked(self, entry: _Entry, reason: str) -> Step:
-        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, reason=reason, unchecked=True)
+        made = compare(None, entry.body)
+        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
 
     def _resource_steps(self, wave: int) -> list[Step]:
         """The default resources: on the first installation, where there are none."""

@@ -61,6 +61,12 @@ def managed(version: str = "1.3.1", state: str = "Ready", entry: Json | None = N
     return kyma([{"name": "mod", **(entry or {})}], status=[report("mod", version, state, **more)])
 
 
+def idle(version: str) -> Json:
+    """A manager that somebody has scaled to zero."""
+    found = deployment("mod", version)
+    return {**found, "spec": {**found["spec"], "replicas": 0}, "status": {"observedGeneration": 1}}
+
+
 RUNNING: dict[str, Any] = {"workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod")]}
 OLD: dict[str, Any] = {"workloads": [deployment("mod", "1.2.0")], "resources": [resource("mod")]}
 
@@ -91,6 +97,18 @@ SITUATIONS: list[object] = [
         (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
         ("2.0.0 runs, which is 1 major ahead of 1.3.1", Actor.YOU),
         id="ahead",
+    ),
+    pytest.param(
+        {"workloads": [written_by(deployment("mod", "2.0.0"), "kubectl-set")], "resources": [resource("mod")]},
+        (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
+        ("2.0.0 runs, which is 1 major ahead of 1.3.1; kubectl-set changed it after it was installed", Actor.YOU),
+        id="ahead by hand",
+    ),
+    pytest.param(
+        {"workloads": [idle("1.3.1")], "resources": [resource("mod")]},
+        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("Deployment kyma-system/mod-manager: scaled to zero, and its own state is Ready still", Actor.YOU),
+        id="nobody looks after it, and it says that all is well",
     ),
     pytest.param(
         {

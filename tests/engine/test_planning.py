@@ -97,7 +97,9 @@ def test_a_kind_that_nobody_serves_is_refused_by_name(place: Place) -> None:
 def test_instances_of_kinds_that_come_along_are_not_checked_and_come_last(place: Place) -> None:
     things = [make.custom(place.group, "Thing", "a"), make.definition(place.group, "Thing")]
     planned = plan(place, bundle(place, *things))
-    assert step_of(planned.steps, "a").unchecked
+    thing = step_of(planned.steps, "a")
+    assert thing.unchecked
+    assert ("kind", "Thing") in [(change.path, change.after) for change in thing.changes], "what is made is shown"
     assert step_of(planned.steps, f"things.{place.group}").wave < step_of(planned.steps, "a").wave
 
 

@@ -13,14 +13,17 @@ from textual.pilot import Pilot
 
 from kymatui.domain.previews import Answer, Mark, Preview, Verdict
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import Bundle, Origin
 from kymatui.engine.diffing import FieldChange
-from kymatui.engine.plans import Action, Step
+from kymatui.engine.inventories import Inventory
+from kymatui.engine.plans import Action, Intent, Plan, Step
 from kymatui.ui.app import KymatuiApp
-from kymatui.ui.presenters.installing import difference
+from kymatui.ui.presenters.installing import difference, preview
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.help import HelpScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
+from kymatui.wiring.directing import Standing
 from tests.ui.driving import SIZE, ready, text
 from tests.ui.previews import LINES, PREVIEW
 from tests.ui.worlds import StillSession, app_on, world
@@ -164,3 +167,16 @@ def test_what_is_large_is_read_as_yaml_line_by_line() -> None:
         "+   matchLabels:",
         "+     app: shop",
     ]
+
+
+@pytest.mark.parametrize(("finished", "cut_off"), [(True, False), (False, True)])
+def test_an_upgrade_names_both_versions_and_a_run_that_was_cut_off_only_where_one_was(
+    finished: bool, cut_off: bool
+) -> None:
+    origin = Origin("template", "keda")
+    bundle = Bundle("keda", "kyma-system", origin, "1.5.0")
+    plan = Plan("test", Intent(bundle), (), first=False, made_at=0.0, unfinished=True)
+    known = Inventory("keda", "kyma-system", origin, "1.4.0", finished=finished)
+    shown = preview([plan], [Standing("keda", (), "", known, ("1.5.0",))])
+    assert (shown.title, shown.file_name) == ("upgrade keda 1.4.0 → 1.5.0", "upgrade-keda-1.5.0.json")
+    assert any("cut off" in words for words in shown.warnings) is cut_off

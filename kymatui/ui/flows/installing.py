@@ -139,7 +139,7 @@ def _definitions() -> Question:
         Option(_KEEP, "keep them"),
         Option(_DELETE, "delete them", "and everything that was made of them"),
     )
-    return Question("definitions", "definitions that the version no longer has", options, _KEEP)
+    return Question("definitions", "definitions it no longer has", options, _KEEP)
 
 
 # several modules

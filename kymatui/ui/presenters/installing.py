@@ -23,18 +23,21 @@ _LONGEST = 160
 _MOST = 200
 
 
-def title(plans: Sequence[Plan]) -> str:
-    """`install keda 1.5.0`, `upgrade 3 modules`."""
+def title(plans: Sequence[Plan], installed: str = "") -> str:
+    """`install keda 1.5.0`, `upgrade keda 1.4.0 → 1.5.0`, `upgrade 3 modules`; `installed` is the version before."""
     first = plans[0]
     verb = "take over" if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
         return f"upgrade {len(plans)} modules"
-    return f"{verb} {first.bundle.name} {first.bundle.version}".strip()
+    version = first.bundle.version
+    way = f"{installed} → {version}" if installed and installed != version else version
+    return f"{verb} {first.bundle.name} {way}".strip()
 
 
 def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: bytes | None = None) -> Preview:
     """Several plans as one; `document` is the plan as a file, where there is one."""
-    words = title(plans)
+    known = standings[0].known
+    words = title(plans, known.version if known is not None and not plans[0].first else "")
     several = len(plans) > 1
     return Preview(
         words,
@@ -46,7 +49,7 @@ def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: byte
         consents=tuple(_consents(plans, standings)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=document,
-        file_name=f"{words.replace(' ', '-')}.json",
+        file_name=f"{title(plans).replace(' ', '-')}.json",
         editable=True,
     )
 
@@ -103,9 +106,9 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
     for standing in standings:
         if standing.known is not None and standing.known.version:
             yield f"{standing.module} {standing.known.version} is installed; its default resource is not applied again"
+        if standing.known is not None and not standing.known.finished:
+            yield f"an earlier run on {standing.module} was cut off, and is finished by this"
     for plan in plans:
-        if plan.unfinished:
-            yield f"an earlier run on {plan.bundle.name} was cut off, and is finished by this"
         yield from plan.notes
 
 

@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from kymatui.ui.text import plain
-from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.columns import GAP, Column
 from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.ui.widgets.row_list import Cell, Row
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tones import toned
 
-_AROUND, _LEAST = 5, 4  # lines around the questions, and of the shortest list: its title, two answers, a gap
+_AROUND, _LEAST = 7, 4  # lines around the questions, and of the shortest list: its title, two answers, a gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,9 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
     """`await app.push_screen_wait(ChoiceScreen("enable keda", questions))`: values by the questions' ids, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "Go on", id="choice.take", priority=True),
-        Binding("tab", "other(1)", "Next question", id="choice.next", priority=True),
-        Binding("shift+tab", "other(-1)", "Question before", id="choice.before", priority=True),
+        Binding("enter", "take", "Go on", id="choice.take"),
+        Binding("tab", "other(1)", "Next question", id="choice.next"),
+        Binding("shift+tab", "other(-1)", "Question before", id="choice.before"),
         Binding("escape,q", "dismiss(None)", "Back", id="choice.cancel"),
     ]
 
@@ -58,11 +62,8 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
             box.border_title = plain(self._title)
             box.border_subtitle = "j and k choose, tab next question, enter goes on"
             for question in self._questions:
-                columns = (
-                    Column("label", question.title.upper(), 20, flex=1),
-                    Column("note", "", 10, flex=2, priority=1),
-                )
-                yield PlanTable(columns, id=f"choice-{question.id}")
+                yield PlanTable(_columns(question), id=f"choice-{question.id}")
+            yield Static("", id="choice-note")
 
     def on_mount(self) -> None:
         for question, table in zip(self._questions, self.query(PlanTable), strict=True):
@@ -79,6 +80,19 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
             heights[heights.index(max(heights))] -= 1
         for table, height in zip(tables, heights, strict=False):
             table.styles.height = height
+        self.call_after_refresh(self._tell)
+
+    @on(RowTable.Highlighted)
+    def _tell(self) -> None:
+        """The whole note of the answer under the cursor, where the list cuts it."""
+        for question, table in zip(self._questions, self.query(PlanTable), strict=False):
+            if table.has_focus:
+                note = next((one.note for one in question.options if one.value == table.cursor_key), "")
+                is_cut = len(note) > table.size.width - _columns(question)[0].width - GAP
+                self.query_one("#choice-note", Static).update(toned(plain(note), "muted") if is_cut else "")
+
+    def on_descendant_focus(self) -> None:
+        self._tell()
 
     def action_take(self) -> None:
         tables = self.query(PlanTable)
@@ -87,7 +101,12 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
     def action_other(self, by: int) -> None:
         tables = list(self.query(PlanTable))
         place = next((number for number, table in enumerate(tables) if table.has_focus), 0)
-        tables[(place + by) % len(tables)].focus()
+        self.set_focus(tables[(place + by) % len(tables)])  # at once: keys may wait already that are meant for it
+
+
+def _columns(question: Question) -> tuple[Column, ...]:
+    longest = max(len(question.title), *(len(option.label) for option in question.options))
+    return (Column("label", question.title.upper(), longest + 1), Column("note", "", 10, flex=1, priority=1))
 
 
 def _row(option: Option) -> Row:

@@ -28,7 +28,7 @@ class FormScreen(ModalScreen[Json | None]):
     """Gives the document as it was filled in; what is wrong is said while it is typed, and keeps it from going on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+g", "take", "Go on", id="form.take", priority=True),
+        Binding("ctrl+g", "take", "Go on", id="form.take"),
         Binding("ctrl+y", "turn", "Form or YAML", id="form.turn", priority=True),
         Binding("tab", "app.focus_next", "Next field", id="form.next"),
         Binding("shift+tab", "app.focus_previous", "Field before", id="form.before"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,8 +21,6 @@ from kymatui.ui.widgets.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 
-_COLUMNS = (Column("key", "", 6), Column("label", "", 26, flex=1), Column("off", "", 20, flex=3, priority=1))
-
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
@@ -38,7 +36,7 @@ class MenuScreen(ModalScreen[str | None]):
     """Gives the id of what was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "Choose", id="menu.take", priority=True),
+        Binding("enter", "take", "Choose", id="menu.take"),
         Binding("escape,q,a", "dismiss(None)", "Back", id="menu.cancel"),
     ]
 
@@ -53,7 +51,7 @@ class MenuScreen(ModalScreen[str | None]):
             box.border_title = plain(self._title)
             box.border_subtitle = "enter chooses, esc leaves"
             yield Static(toned(plain(self._words), "muted"), id="menu-words")
-            yield PlanTable(_COLUMNS, id="menu-items")
+            yield PlanTable(_columns(self._items.values()), id="menu-items")
             yield Static("", id="menu-off")
 
     def on_mount(self) -> None:
@@ -81,6 +79,12 @@ class MenuScreen(ModalScreen[str | None]):
         item = self._chosen
         if item is not None and not item.off:
             self.dismiss(item.id)
+
+
+def _columns(items: Iterable[MenuItem]) -> tuple[Column, ...]:
+    """What can be done is never cut; of the reasons there is as much as fits beside it."""
+    label = max((len(item.label) for item in items), default=0)
+    return (Column("key", "", 6), Column("label", "", label), Column("off", "", 12, flex=1, priority=1))
 
 
 def _row(item: MenuItem) -> Row:

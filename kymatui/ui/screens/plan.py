@@ -87,10 +87,18 @@ class PlanScreen(ModalScreen[Answer]):
 
     def on_mount(self) -> None:
         self._draw()
+        self._to_first_change()
         self.query_one(PlanTable).focus()
         self.query_one("#plan-notes").display = bool(self._notes().plain)
         self._look()
         self.set_interval(_LOOKS, self._look)
+
+    def _to_first_change(self) -> None:
+        """What stays the same may be many lines, and nobody comes for them."""
+        first = next((place for place, line in enumerate(self.preview.lines) if line.mark is not Mark.SAME), None)
+        if first is not None:
+            self.query_one(PlanTable).move_to(str(first))
+            self._show_diff()
 
     def _head(self) -> Content:
         parts = [toned(plain(self.preview.charge), "muted"), Content("\n")] if self.preview.charge else []

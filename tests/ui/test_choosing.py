@@ -1,0 +1,64 @@
+"""Questions, the menu and forms answer to what was pressed, also where keys come faster than they are drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual import events
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from kymatui.domain.forms import Field, FieldKind
+from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
+from kymatui.ui.screens.filling import FormScreen
+from kymatui.ui.screens.menu import MenuItem, MenuScreen
+from tests.ui.driving import ready, text, until
+from tests.ui.worlds import StillSession, app_on, world
+
+LONG = "the module is installed, and not configured, until somebody creates its resource by hand"
+VERSION = Question("version", "version", (Option("2", "2.0.0"), Option("1", "1.0.0")), "2")
+RESOURCE = Question("resource", "default resource", (Option("create", "create it", "once"), Option("no", "no", LONG)))
+MENU = (
+    MenuItem("install", "install or move by a Manifest…", "i"),
+    MenuItem("upgrade", "upgrade…", "u", LONG),
+    MenuItem("delete", "delete…"),
+)
+
+
+async def answer(pilot: Pilot[Any], screen: Screen[Any], *keys: str) -> object:
+    """What a screen gives when these keys are in the terminal's buffer all at once."""
+    got: list[object] = []
+    await pilot.app.push_screen(screen, got.append)
+    await pilot.pause()
+    for key in keys:
+        pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+    await until(pilot, lambda: bool(got))
+    return got[0]
+
+
+async def test_keys_that_come_all_at_once_are_taken_in_their_order() -> None:
+    async with app_on(StillSession(world())).run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        keys = ("j", "tab", "j", "enter")
+        assert await answer(pilot, ChoiceScreen("?", [VERSION, RESOURCE]), *keys) == {"version": "1", "resource": "no"}
+        assert await answer(pilot, MenuScreen("keda", MENU), "j", "j", "enter") == "delete"
+        form = FormScreen("?", [Field(("size",), FieldKind.TEXT)], {"size": "1"})
+        assert await answer(pilot, form, "2", "ctrl+g") == {"size": "2"}
+
+
+async def test_what_is_cut_in_a_list_stands_below_it() -> None:
+    async with app_on(StillSession(world())).run_test(size=(80, 24)) as pilot:
+        app = await ready(pilot)
+        await app.push_screen(ChoiceScreen("?", [VERSION, RESOURCE]))
+        await pilot.pause()
+        seen = []
+        for key in ("j", "tab", "j"):
+            await pilot.press(key)
+            await pilot.pause()
+            seen.append(text(app, "#choice-note"))
+        assert seen == ["", "", LONG]
+        app.pop_screen()
+        await app.push_screen(MenuScreen("keda", MENU))
+        await pilot.press("j")
+        await pilot.pause()
+        assert text(app, "#menu-off") == f"off: {LONG}"
