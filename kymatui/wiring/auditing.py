@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.audits.installations import Inspection, Installation, Right
@@ -12,7 +13,7 @@ from kymatui.domain.kymas import read_kyma
 from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.errors import ClusterError, ConfigurationError, NotFoundError
+from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
@@ -36,40 +37,53 @@ _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=me
 _MOST_OBJECTS: Final = 5000
 
 
-def inspect(session: CatalogSession | PairSession, snapshot: Snapshot, seen: Catalog) -> Inspection:
-    """Everything besides the catalog; what may not be read is told, and fails nothing. Takes one GET an object."""
-    from kymatui.adapters.kube.clusters import KubeCluster
+def inspect(
+    cluster: KubeCluster,
+    snapshot: Snapshot,
+    seen: Catalog,
+    *,
+    objects: bool = True,
+    cancel: threading.Event | None = None,
+) -> Inspection:
+    """Everything besides the catalog; what may not be read is told, and fails nothing.
 
-    return _Inspector(KubeCluster(session.client), snapshot, seen).run()
+    Takes one GET an object; without `objects` only the accounts of what is installed are read, in three lists. Raises
+    CancelledError.
+    """
+    inspector = _Inspector(cluster, snapshot, seen, cancel or threading.Event())
+    return inspector.run() if objects else inspector.accounts()
 
 
 class _Inspector:
-    def __init__(self, cluster: KubeCluster, snapshot: Snapshot, seen: Catalog) -> None:
+    def __init__(self, cluster: KubeCluster, snapshot: Snapshot, seen: Catalog, cancel: threading.Event) -> None:
         self._cluster = cluster
+        self._cancel = cancel
         self._snapshot = snapshot
         self._seen = seen
         self._unread: dict[ObjectRef, str] = {}
         self._refused: dict[tuple[GroupVersionKind, str], str] = {}
 
     def run(self) -> Inspection:
+        found = self.accounts()
+        refs = list(dict.fromkeys(ref for one in found.installations if not one.unread for ref in one.refs))
+        return replace(
+            found,
+            objects=self._objects(refs[:_MOST_OBJECTS]),
+            unread={**self._unread, **dict.fromkeys(refs[_MOST_OBJECTS:], "there are too many objects")},
+            lacking=tuple(self._lacking()),
+        )
+
+    def accounts(self) -> Inspection:
+        """Who says that he installed what."""
         inventories, sets = self._inventories()
         releases, names = self._releases()
-        installations = (*inventories, *releases, *self._manifests())
-        refs = list(dict.fromkeys(ref for one in installations if not one.unread for ref in one.refs))
-        return Inspection(
-            installations,
-            self._objects(refs[:_MOST_OBJECTS]),
-            {**self._unread, **dict.fromkeys(refs[_MOST_OBJECTS:], "there are too many objects")},
-            tuple(self._lacking()),
-            sets,
-            names,
-        )
+        return Inspection((*inventories, *releases, *self._manifests()), sets=sets, releases=names)
 
     # accounts
 
     def _inventories(self) -> tuple[list[Installation], frozenset[str] | None]:
         try:
-            found = self._cluster.list(_CONFIG_MAP, labels=_OWN, whole=True)
+            found = self._cluster.list(_CONFIG_MAP, labels=_OWN, whole=True, cancel=self._cancel)
         except ClusterError:
             return [], None
         ids = (str(_labels(raw).get(_SET_ID) or "") for raw in found)
@@ -111,7 +125,9 @@ class _Inspector:
         from kymatui.adapters.kube.projections import MetadataOnly
 
         client = self._cluster.client
-        pages = client.pages(client.resource(kind), labels=labels, decode=MetadataOnly, accept=_METADATA_LIST)
+        pages = client.pages(
+            client.resource(kind), labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=self._cancel
+        )
         return [{**raw, "apiVersion": kind.api_version, "kind": kind.kind} for page in pages for raw in page.items]
 
     # objects
@@ -119,7 +135,7 @@ class _Inspector:
     def _objects(self, refs: list[ObjectRef]) -> Mapping[ObjectRef, Object | None]:
         from kymatui.engine.concurrency import each
 
-        found = each(refs, self._object, threading.Event())
+        found = each(refs, self._object, self._cancel)
         return {ref: raw for ref, raw in zip(refs, found, strict=True) if ref not in self._unread}
 
     def _object(self, ref: ObjectRef) -> Object | None:
@@ -193,9 +209,36 @@ def _release(name: str, raw: Mapping[str, Any]) -> Installation:
 
 
 def audited(session: CatalogSession | PairSession, ignores: Sequence[Ignore] = ()) -> Report:
-    """The report on a session that has listed everything."""
-    from kymatui.domain.audits.auditing import audit
+    """The report on a session that has listed everything; of a runtime both sides, and what links them."""
+    from kymatui.domain.audits.auditing import audit, catalog_findings, judged, runtime_findings
     from kymatui.domain.catalog import catalog
+    from kymatui.domain.watcher_chains import chains
+    from kymatui.wiring.engine import cluster_of
+    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.watchers import control_side, runtime_side
 
-    snapshot, now = session.snapshot(), time.time()
-    return audit(snapshot, now, None, ignores, inspect(session, snapshot, catalog(snapshot, now)))
+    snapshot, now, cluster = session.snapshot(), time.time(), cluster_of(session.client)
+    inspection = inspect(cluster, snapshot, catalog(snapshot, now))
+    if not isinstance(session, PairSession):
+        return audit(snapshot, now, None, ignores, inspection)
+    try:
+        linked = chains(control_side(session.home), runtime_side(cluster))
+    except NotFoundError:  # it has no Watchers, or they may not be read
+        linked = ()
+    pair = session.pair()
+    found = (*catalog_findings(pair.control, now), *runtime_findings(pair, now, inspection, linked))
+    return judged(cluster.name, "/".join(session.key), now, found, ignores)
+
+
+def not_reached(session: PairSession, error: KymatuiError, ignores: Sequence[Ignore] = ()) -> Report:
+    """The report on a runtime that cannot be looked at: that is what is found."""
+    from kymatui.domain.audits.auditing import judged
+    from kymatui.domain.audits.fleets import unreached
+
+    found = unreached(session.name, str(error), access=is_access(error))
+    return judged(session.home.name, "/".join(session.key), time.time(), [found], ignores)
+
+
+def is_access(error: KymatuiError) -> bool:
+    """Whether a runtime's access Secret is to blame, and not the runtime."""
+    return isinstance(error, ConfigurationError | UnauthorizedError)

@@ -2,140 +2,180 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kymatui.domain.audits.auditing import Report, findings, judged
-from kymatui.domain.audits.fleets import differences, unreached
+from kymatui.domain.audits.auditing import Report, judged, runtime_findings
+from kymatui.domain.audits.findings import Finding
+from kymatui.domain.audits.fleets import ACCESS, UNREACHED, unreached
+from kymatui.domain.audits.kymas import UNREAD
 from kymatui.domain.catalog import catalog
-from kymatui.domain.objects import LABEL_KYMA_NAME, read_ref
-from kymatui.domain.pairs.comparing import side_by_side
 from kymatui.domain.pairs.pair import Pair, joined
-from kymatui.domain.reading import Reader
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.subjects import Settings
-from kymatui.errors import ClusterError, KymatuiError
+from kymatui.domain.problems import Actor
+from kymatui.domain.watcher_chains import chains
+from kymatui.errors import CancelledError, KymatuiError
+from kymatui.wiring.auditing import inspect, is_access
 from kymatui.wiring.collecting import relax_collector
-from kymatui.wiring.controllers import found_rules
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.fleets import list_fixed
-from kymatui.wiring.kinds import KYMA_KINDS, Fixed
+from kymatui.wiring.engine import cluster_of, open_cluster
+from kymatui.wiring.plane_auditing import AuditedPlane
 from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.wiring.watchers import runtime_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.adapters.kube.clusters import KubeCluster
-    from kymatui.domain.audits.findings import Finding
     from kymatui.domain.audits.ignoring import Ignore
-    from kymatui.domain.snapshots import Object
+    from kymatui.domain.audits.installations import Inspection
+    from kymatui.domain.fleet_pictures import Key
     from kymatui.wiring.options import SessionOptions
     from kymatui.wiring.remote import RemoteOptions
+    from kymatui.wiring.sessions import CatalogSession
 
 AT_ONCE: Final = 8
-_KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
+_WAITING: Final = 2 * AT_ONCE
+_LOOK: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How far an audit is: runtimes that were looked at, all of them, and those that could not be."""
+
+    done: int
+    total: int
+    unreached: int
 
 
 def audit_fleet(
-    options: RemoteOptions, ignores: Sequence[Ignore] = (), *, give_up: float = GIVE_UP_SECONDS
+    options: RemoteOptions,
+    ignores: Sequence[Ignore] = (),
+    *,
+    give_up: float = GIVE_UP_SECONDS,
+    deep: bool = False,
+    tell: Callable[[Tally], None] = lambda _: None,
+    cancel: threading.Event | None = None,
 ) -> tuple[Report, tuple[str, ...]]:
     """The report on all runtimes, and what is not known of the control plane's configuration, in sentences.
 
-    Raises what keeps the control plane from being listed. Nothing is written, whatever the options say.
+    With `deep` every object that modules consist of is read, too: a request an object. `tell` is called from this
+    thread. Raises what keeps the control plane from being listed, and CancelledError soon after `cancel` is set.
+    Nothing is written, whatever the options say.
     """
     relax_collector()
     control = replace(options.control, read_only=True, catalogs=())
-    home = open_cluster(control)
+    home, stop = open_cluster(control), cancel or threading.Event()
     try:
-        kymas = list_fixed(home.client, _KYMAS, control.namespace)
-        sides, notes = _control_sides(home, control, kymas)
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="audit") as pool:
-            tasks = [pool.submit(_look, home, control, side, give_up) for side in sides]
-            try:
-                found = [finding for task in tasks for finding in task.result()]
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        return judged(home.name, "", time.time(), found, ignores), notes
+        plane = AuditedPlane(home, control, stop)
+        found = [*plane.findings(), *_FleetAudit(plane, control, give_up, stop, deep=deep).run(tell)]
+        return judged(home.name, "", time.time(), found, ignores), plane.notes
     finally:
         home.client.transport.close()
 
 
-def _control_sides(
-    home: KubeCluster, control: SessionOptions, kymas: Sequence[Object]
-) -> tuple[list[Snapshot], tuple[str, ...]]:
-    """Of each runtime what the control plane has; the catalog is listed once for all of them."""
-    feeds: dict[str, Feed] = {_KYMAS.feed: Feed(FeedState.LIVE, time.time())}
-    templates, metas, manifests = (_listed(home, kind, feeds) for kind in (_TEMPLATES, _METAS, _MANIFESTS))
-    by_kyma: dict[tuple[str, str], list[Object]] = defaultdict(list)
-    for manifest in manifests:
-        metadata = Reader(manifest).child("metadata")
-        by_kyma[metadata.text("namespace"), metadata.labels("labels").get(LABEL_KYMA_NAME, "")].append(manifest)
-    notes: list[str] = []
-    sides = []
-    rules, catalogs = {}, {}
-    for raw in kymas:
-        ref = read_ref(raw)
-        if ref.namespace not in rules:
-            rules[ref.namespace], said = found_rules(home, ref.namespace, control)
-            catalogs[ref.namespace] = (_within(templates, ref.namespace), _within(metas, ref.namespace))
-            notes += said
-        sides.append(
-            Snapshot(
-                cluster=home.name,
-                kymas=(raw,),
-                templates=catalogs[ref.namespace][0],
-                release_metas=catalogs[ref.namespace][1],
-                manifests=tuple(by_kyma.get((ref.namespace, ref.name), ())),
-                feeds=feeds,
-                taken_at=time.time(),
-                rules=rules[ref.namespace],
-            )
-        )
-    return sides, tuple(dict.fromkeys(notes))
+class _FleetAudit:
+    """One audit; what a runtime does costs itself only."""
 
+    def __init__(
+        self, plane: AuditedPlane, control: SessionOptions, give_up: float, stop: threading.Event, *, deep: bool
+    ) -> None:
+        self._plane, self._control, self._give_up, self._stop, self._deep = plane, control, give_up, stop, deep
+        self._lock = threading.Lock()
+        self._open: dict[int, Callable[[], None]] = {}
 
-def _within(objects: Sequence[Object], namespace: str) -> tuple[Object, ...]:
-    return tuple(raw for raw in objects if read_ref(raw).namespace == namespace)
+    def run(self, tell: Callable[[Tally], None]) -> list[Finding]:
+        """The findings of all runtimes. Few are begun ahead, so that what is not looked at yet costs nothing."""
+        total, done, bad = len(self._plane.keys), 0, 0
+        found: list[Finding] = []
+        ahead, keys = set[Future[list[Finding]]](), iter(self._plane.keys)
+        pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="audit")
+        try:
+            while True:
+                while len(ahead) < _WAITING and (key := next(keys, None)) is not None:
+                    ahead.add(pool.submit(self._look, key))
+                if not ahead:
+                    return found
+                ended, ahead = wait(ahead, _LOOK, FIRST_COMPLETED)
+                if self._stop.is_set():
+                    raise CancelledError(f"stopped: {done} of {total} runtimes were looked at")
+                for task in ended:
+                    one = task.result()
+                    found += one
+                    done, bad = done + 1, bad + any(finding.rule in (UNREACHED, ACCESS) for finding in one)
+                    tell(Tally(done, total, bad))
+        finally:
+            self._stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            self._let_go()
 
+    def _look(self, key: Key) -> list[Finding]:
+        began, name = time.monotonic(), key[1]
+        if self._stop.is_set():
+            return []
+        try:
+            side = self._plane.side(key)
+            if side is None:
+                return []
+            looking = RuntimeSession(self._plane.home, key, self._control, give_up=self._give_up)
+            with self._closing(looking.close):
+                session = looking.connect()
+        except KymatuiError as error:
+            return [unreached(name, str(error), access=is_access(error))]
+        try:
+            with self._closing(session.close):
+                session.tell_templates(side.templates)
+                session.start(lambda: None)
+                session.wait_complete(max(0.1, self._give_up - (time.monotonic() - began)))
+                return list(self._found(Pair(name, side, session.snapshot()), session))
+        except KymatuiError as error:
+            return [unreached(name, str(error), access=is_access(error))]
+        finally:
+            session.close()
 
-def _listed(home: KubeCluster, kind: Fixed, feeds: dict[str, Feed]) -> list[dict[str, object]]:
-    try:
-        found = list_fixed(home.client, kind)
-    except ClusterError as error:
-        state = {403: FeedState.FORBIDDEN, 404: FeedState.ABSENT}.get(error.status, FeedState.FAILED)
-        feeds[kind.feed] = Feed(state, time.time(), str(error))
-        return []
-    feeds[kind.feed] = Feed(FeedState.LIVE, time.time())
-    return found
+    def _found(self, pair: Pair, session: CatalogSession) -> Iterator[Finding]:
+        """The findings; a runtime that is slow with what it is asked besides has more time for that, and no more."""
+        late = threading.Event()
+        timer = threading.Timer(self._give_up * (10 if self._deep else 1), late.set)
+        timer.daemon = True
+        timer.start()
+        with self._closing(late.set):
+            try:
+                runtime = cluster_of(session.client)
+                inspection = self._inspected(runtime, pair, late)
+                watched = self._plane.watchers
+                linked = chains(watched, runtime_side(runtime, late)) if watched is not None else ()
+            except CancelledError:
+                words = "what is installed was not listed in time"
+                yield Finding(UNREAD, words, object="installations", actor=Actor.CLUSTER, runtime=pair.name)
+                inspection, linked = None, ()
+            finally:
+                timer.cancel()
+        yield from runtime_findings(pair, time.time(), inspection, linked)
 
+    def _inspected(self, runtime: KubeCluster, pair: Pair, cancel: threading.Event) -> Inspection:
+        snapshot = joined(pair)
+        return inspect(runtime, snapshot, catalog(snapshot, time.time()), objects=self._deep, cancel=cancel)
 
-def _look(home: KubeCluster, control: SessionOptions, side: Snapshot, give_up: float) -> list[Finding]:
-    """One runtime; whatever it does costs itself only."""
-    ref = read_ref(side.kymas[0])
-    began = time.monotonic()
-    looking = RuntimeSession(home, (ref.namespace, ref.name), control, give_up=give_up)
-    try:
-        session = looking.connect()
-    except KymatuiError as error:
-        return [unreached(ref.name, str(error))]
-    try:
-        session.tell_templates(side.templates)
-        session.start(lambda: None)
-        session.wait_complete(max(0.1, give_up - (time.monotonic() - began)))
-        runtime = session.snapshot()
-    except KymatuiError as error:
-        return [unreached(ref.name, str(error))]
-    finally:
-        session.close()
-    return _found(Pair(ref.name, side, runtime))
+    @contextmanager
+    def _closing(self, close: Callable[[], None]) -> Iterator[None]:
+        """What ends a look that is under way, for whoever cancels."""
+        me = threading.get_ident()
+        with self._lock:
+            self._open[me] = close
+        try:
+            if self._stop.is_set():
+                close()
+            yield
+        finally:
+            with self._lock:
+                self._open.pop(me, None)
 
-
-def _found(pair: Pair) -> list[Finding]:
-    now, snapshot = time.time(), joined(pair)
-    seen = catalog(snapshot, now, Settings(rules=pair.rules))
-    own = [replace(finding, runtime=pair.name) for finding in findings(snapshot, seen, now)]
-    return [*own, *differences(side_by_side(pair, now))]
+    def _let_go(self) -> None:
+        with self._lock:
+            open_now = tuple(self._open.values())
+        for close in open_now:
+            threading.Thread(target=close, name="audit-close", daemon=True).start()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kymatui.domain.pairs.pair import Pair
     from kymatui.domain.resolution import Rules
     from kymatui.domain.snapshots import Feed, Snapshot
+    from kymatui.errors import KymatuiError
     from kymatui.wiring.control_planes import ControlPlane
     from kymatui.wiring.remote import RemoteOptions
 
@@ -125,6 +126,11 @@ class PairSession:
     @property
     def read_only(self) -> bool:
         return self._session.read_only
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        return self._session.failure
 
     @property
     def client(self) -> Client:

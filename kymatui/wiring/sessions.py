@@ -192,8 +192,9 @@ class CatalogSession:
 
     def close(self) -> None:
         """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
-        if not self._closed.is_set():
-            remember_session(self.client.transport.connection.key, self.snapshot())
+        connection = self.client.transport.connection
+        if not self._closed.is_set() and not connection.given:  # what a Secret leads to has no context to complete for
+            remember_session(connection.key, self.snapshot())
         self._closed.set()
         self._look.set()
         with self._state:

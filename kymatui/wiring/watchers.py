@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,17 +38,18 @@ def read_chains(options: RemoteOptions, timeout: float) -> tuple[Chain, ...]:
         try:
             pair.start(lambda: None)
             pair.wait_connected(timeout)
-            return chains(_control(pair.home), _runtime(cluster_of(pair.client)))
+            return chains(control_side(pair.home), runtime_side(cluster_of(pair.client)))
         finally:
             pair.close()
     home = open_cluster(options.control)
     try:
-        return chains(_control(home), None)
+        return chains(control_side(home), None)
     finally:
         home.client.transport.close()
 
 
-def _control(home: KubeCluster) -> ControlSide:
+def control_side(home: KubeCluster) -> ControlSide:
+    """What the control plane has; raises NotFoundError where its Watchers are not known."""
     watchers = _listed(home, _WATCHER)
     if isinstance(watchers, str):
         raise NotFoundError(f"the Watchers of {home.name!r} are not known: {watchers}", status=404)
@@ -72,7 +74,8 @@ def _listed(home: KubeCluster, fixed: Fixed) -> list[Object] | str:
     return f"the cluster does not serve {fixed.kind} of {fixed.group}"
 
 
-def _runtime(cluster: KubeCluster) -> RuntimeSide:
+def runtime_side(cluster: KubeCluster, cancel: threading.Event | None = None) -> RuntimeSide:
+    """What a runtime has; of the Secret its metadata alone. Raises CancelledError."""
     why: dict[str, str] = {}
 
     def asked(what: str, read: Callable[[], Any]) -> Any:
@@ -86,11 +89,13 @@ def _runtime(cluster: KubeCluster) -> RuntimeSide:
 
     def metadata() -> Any:
         client = cluster.client
-        return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA)
+        return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA, cancel=cancel)
 
     return RuntimeSide(
-        configuration=asked("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK))),
-        deployment=asked("Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK))),
+        configuration=asked("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK), cancel=cancel)),
+        deployment=asked(
+            "Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)
+        ),
         secret=asked("Secret", metadata) is not None,
         why=why,
     )

@@ -17,6 +17,7 @@ from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.kube.connections import connect
 from kymatui.adapters.kube.transport import Transport
 from kymatui.cli.main import main
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.xdist_group("fleet")
 
 SECRET = GroupVersionKind("", "v1", "Secret")
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
+MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 LABEL = "operator.kyma-project.io/kyma-name"
 MARK = "planted-marker"
 NAMED = "kcp/kcp-system/skr"
@@ -255,17 +257,72 @@ def test_a_runtime_that_misbehaves_is_told_as_such_and_comes_back(
 # an audit of the fleet
 
 
+WATCHER = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Watcher")
+LEFT = {"name": "left", "namespace": "kcp-system", "labels": {LABEL: "gone"}}
+
+
+@pytest.fixture
+def left_over(control: KubeCluster) -> Iterator[None]:
+    """A Watcher that nobody made anything for, and a Manifest and a Secret whose Kyma is gone."""
+    service = {"name": "klm-events", "namespace": "kcp-system", "port": 8082}
+    spec = {
+        "manager": "klm",
+        "serviceInfo": service,
+        "labelsToWatch": {"a": "b"},
+        "field": "spec",
+        "resourceToWatch": {"group": "operator.kyma-project.io", "version": "*", "resource": "kymas"},
+        "gateway": {"selector": {"matchLabels": {"app": "klm"}}},
+    }
+    source = {"repo": "registry.local", "name": "kyma-project.io/module/x", "ref": "sha256:1", "type": "oci-ref"}
+    install = {"name": "raw-manifest", "source": source}
+    made = [
+        {"apiVersion": WATCHER.api_version, "kind": "Watcher", "metadata": LEFT | {"name": "klm"}, "spec": spec},
+        {
+            "apiVersion": MANIFEST.api_version,
+            "kind": "Manifest",
+            "metadata": LEFT,
+            "spec": {"remote": False, "version": "1.0.0", "install": install},
+        },
+        {"apiVersion": "v1", "kind": "Secret", "metadata": LEFT, "stringData": {"config": MARK}},
+    ]
+    for body in made:
+        control.apply(body)
+    yield
+    for body in made:
+        control.patch(read_ref(body), {"metadata": {"finalizers": None}}, PatchKind.MERGE)
+        control.delete(read_ref(body))
+
+
+@pytest.mark.usefixtures("left_over")
 def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "audit", "--remote", "-o", "json")
+    assert MARK not in out
     found = json.loads(out)["findings"]
-    unreached = {one["runtime"]: one["message"] for one in found if one["rule"] == "runtime.unreached"}
+    rules = ("runtime.unreached", "runtime.access")
+    unreached = {one["runtime"]: one["message"] for one in found if one["rule"] in rules}
     assert status == 2
     assert len(unreached) == 12, "those that are there on paper only"
+    assert sum(one["rule"] == "runtime.access" for one in found) == 8, "which is the Secret's fault, and not a server's"
+    by = {(one["rule"], one.get("runtime"), one["object"]) for one in found}
+    assert {
+        ("manifest.orphan", None, "Manifest kcp-system/left"),
+        ("access.orphan", None, "Secret kcp-system/left"),
+        ("watcher.unknown", None, "Gateway"),
+        ("watcher.broken", None, "Service kcp-system/klm-events"),
+        ("watcher.broken", "skr", "Deployment kyma-system/skr-webhook"),
+        ("drift.behind", "skr", "Deployment kyma-system/keda-manager"),
+    } <= by
+    assert not any(one.get("runtime") for one in found if one["rule"].startswith("template.")), "told once"
     assert len({*unreached.values()}) >= 9, "each kind of wrong has words of its own"
     assert any("leads to the runtime of kcp-system/skr" in words for words in unreached.values())
     assert "skr" not in unreached
     assert "state.error" in {one["rule"] for one in found if one.get("runtime") == "skr"}
     assert len({one["fingerprint"] for one in found}) == len(found)
+    one = json.loads(run(capsys, "audit", "--remote", "skr", "-o", "json")[1])
+    alike = {(it["rule"], it["module"]) for it in found if it.get("runtime") == "skr"}
+    assert alike <= {(it["rule"], it["module"]) for it in one["findings"]}, "what the fleet tells of it, and more"
+    status, out, _ = run(capsys, "audit", "--remote", next(iter(unreached)), "-o", "json")
+    assert (status, [it["rule"] in rules for it in json.loads(out)["findings"]]) == (2, [True])
 
 
 # writing
@@ -354,6 +411,5 @@ def test_a_deletion_is_watched_on_both_sides(
     status, out, err = run(capsys, *words, "--yes")
     assert (status, json.loads(out)["outcome"]) == (0, "done"), err
     labels = f"{LABEL}=skr,operator.kyma-project.io/module-name=connectivity-proxy"
-    kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
-    assert control.list(kind, "kcp-system", labels=labels) == []
+    assert control.list(MANIFEST, "kcp-system", labels=labels) == []
     assert [path.parent.name for path in journals_folder().parent.glob("backups/*/*")] == [NAMED.replace("/", "_")]

@@ -22,11 +22,12 @@ from kymatui.adapters.kube.client import PatchType
 from kymatui.domain.catalog import catalog
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.snapshots import FeedState
+from kymatui.errors import CancelledError
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
 from kymatui.ui.fleet_view import MOST_RUNTIMES, RUNTIME_FEED, RuntimeViews
 from kymatui.ui.mailbox import Mailbox
-from kymatui.wiring.fleet_auditing import audit_fleet
+from kymatui.wiring.fleet_auditing import Tally, audit_fleet
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
 from kymatui.wiring.runtime_sessions import RuntimeSession
@@ -450,11 +451,18 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
     try:
         for name, (word, _) in ill.items():
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
-        report, _ = audit_fleet(options, give_up=5.0)
+        told: list[Tally] = []
+        report, _ = audit_fleet(options, give_up=5.0, tell=told.append)
+        cancel = threading.Event()
+        with pytest.raises(CancelledError, match="of 51 runtimes were looked at"):
+            audit_fleet(options, give_up=5.0, tell=lambda _: cancel.set(), cancel=cancel)
     finally:
         for name in ill:
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})
-    unreached = {one.runtime: one.message for one in report.findings if one.rule.id == "runtime.unreached"}
+    rules = ("runtime.unreached", "runtime.access")
+    unreached = {one.runtime: one.message for one in report.findings if one.rule.id in rules}
+    assert [tally.done for tally in told] == list(range(1, 52))
+    assert told[-1] == Tally(51, 51, len(unreached))
     assert {name for name, (_, said) in ill.items() if said in unreached.get(name, "")} == set(ill)
     looked_at = {one.runtime for one in report.findings} - {*unreached}
     assert len(looked_at) >= 40, "what other tests did to their runtimes is their affair"

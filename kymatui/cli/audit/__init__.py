@@ -6,23 +6,26 @@ import argparse
 import json
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import ConfigurationError, RefusedError, UsageError
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.audits.auditing import Report
     from kymatui.domain.audits.findings import Finding, Rule
     from kymatui.domain.audits.ignoring import Ignore
-    from kymatui.wiring.pairs import PairSession
+    from kymatui.wiring.fleet_auditing import Tally
     from kymatui.wiring.sessions import CatalogSession
 
 FORMATS = ("table", "json", "yaml", "md", "sarif", "html", "junit")
 FLEET = "*"
 """What `--remote` without a runtime means."""
+_EVERY, _MANY = 2.0, 100
+"""Seconds between two words on how far it is, and from how many runtimes on the end is told, too."""
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -58,6 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         const=FLEET,
         help="all runtimes of the control plane, or this one, which is looked into in more depth",
     )
+    parser.add_argument(
+        "--objects",
+        action="store_true",
+        help="with --remote alone: read every object of every module in each runtime, too; a request an object",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
 def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
     """Opens the cluster with the gate shut, whatever else was said."""
     from kymatui.cli.connecting import connected, is_remote, paired, wanted
-    from kymatui.wiring.auditing import audited
+    from kymatui.wiring.auditing import audited, not_reached
+    from kymatui.wiring.pairs import PairSession
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
@@ -95,6 +104,11 @@ def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
         session.wait_complete(args.timeout)
         session.require_kyma()
         return audited(session, ignores)
+    except KymatuiError as error:
+        by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
+        if isinstance(session, PairSession) and error is session.failure and not by_hand:
+            return not_reached(session, error, ignores)
+        raise
     finally:
         session.close()
 
@@ -102,14 +116,30 @@ def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
 def _fleet(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
     """Every runtime; those that cannot be looked at are findings."""
     from kymatui.cli.connecting import remote_wanted
+    from kymatui.cli.direct.options import cancellable
     from kymatui.wiring.fleet_auditing import audit_fleet
 
     args.remote = None
     options, _ = remote_wanted(args, read_only=True)
-    report, notes = audit_fleet(options, ignores)
+    with cancellable() as cancel:
+        report, notes = audit_fleet(options, ignores, deep=args.objects, tell=_Progress(), cancel=cancel)
     for note in notes:
         say(f"kymatui: {note}", sys.stderr)
     return report
+
+
+class _Progress:
+    """A line on standard error now and then: a fleet of thousands takes minutes."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, tally: Tally) -> None:
+        if time.monotonic() - self._said < _EVERY and (tally.done < tally.total or tally.total < _MANY):
+            return
+        self._said = time.monotonic()
+        bad = f", {tally.unreached} of them could not be" if tally.unreached else ""
+        say(f"  {tally.done} of {tally.total} runtimes looked at{bad}", sys.stderr)
 
 
 def _fails(report: Report, threshold: str) -> bool:

@@ -68,7 +68,7 @@ def departure_json(
     kept: Sequence[tuple[ObjectRef, str]] = (),
     lost: Sequence[ObjectRef] = (),
 ) -> dict[str, Any]:
-    """`{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "unknown": […], "steps": […], "outcome"}`."""
+    """`{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`."""
     from kymatui.engine.departing import stations
 
     inventory = seen.found.inventory if seen.found is not None else None

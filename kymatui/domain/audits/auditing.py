@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kymatui.domain.audits import fields, fleets, images, kymas, leftovers, records, rights, states, templates, versions
 from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_rank
 from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
 from kymatui.domain.audits.installations import Inspection
 from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.pairs.comparing import side_by_side
+from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Severity
 from kymatui.domain.rows import Catalog
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.snapshots import FeedState, Snapshot
+from kymatui.domain.watcher_chains import Chain
 
 CHECKS: tuple[Check, ...] = (
     states.check,
@@ -91,6 +94,31 @@ def findings(
     """What the rules find in one cluster, of which `seen` is the catalog."""
     case = Case(snapshot, seen, now, inspection or Inspection())
     return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
+
+
+def catalog_findings(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
+    """What is wrong with a control plane's catalog: told once, and not for each of its runtimes."""
+    case = Case(snapshot, catalog(snapshot, now), now)
+    return tuple(dict.fromkeys(templates.check(case)))
+
+
+def runtime_findings(
+    pair: Pair, now: float, inspection: Inspection | None = None, chains: Iterable[Chain] = ()
+) -> tuple[Finding, ...]:
+    """What the rules find in a runtime and in what its control plane knows of it, besides the catalog that it has from
+    there."""
+    snapshot = joined(pair)
+    seen = catalog(snapshot, now, Settings(rules=pair.rules))
+    case = Case(snapshot, seen, now, inspection or Inspection())
+    own = replace(case, snapshot=replace(snapshot, templates=pair.own_templates, release_metas=()))
+    unread = {name for name, feed in pair.control.feeds.items() if feed.state is not FeedState.LIVE}
+    found = dict.fromkeys(
+        replace(finding, runtime=pair.name)
+        for check in CHECKS
+        for finding in check(own if check is templates.check else case)
+        if finding.rule is not kymas.UNREAD or finding.object not in unread
+    )
+    return (*found, *fleets.differences(side_by_side(pair, now)), *fleets.broken_links(chains, pair.name))
 
 
 def judged(cluster: str, kyma: str, now: float, found: Iterable[Finding], ignores: Sequence[Ignore] = ()) -> Report:

@@ -10,6 +10,7 @@ from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import read_ref
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor, Severity
+from kymatui.domain.refs import ObjectRef
 
 TWICE = Rule(
     "module.twice",
@@ -62,6 +63,12 @@ def check(case: Case) -> Iterator[Finding]:
             subject = row.checked[0].resource if rule is ORPHAN_RESOURCE and row.checked else row.manager
             yield Finding(rule, row.reason.text, row.name, str(subject or ""), actor=row.actor)
     yield from _orphaned_manifests(case)
+
+
+def without_kyma(manifest: ObjectRef, kyma: str, module: str) -> Finding:
+    """A Manifest on a control plane, whose Kyma is not there."""
+    words = f"the Kyma {kyma} that it is labelled with is not there"
+    return Finding(ORPHAN_MANIFEST, words, module, str(manifest), "metadata.labels", kyma, actor=Actor.YOU)
 
 
 def _orphaned_manifests(case: Case) -> Iterator[Finding]:

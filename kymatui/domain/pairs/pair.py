@@ -54,6 +54,11 @@ class Pair:
         own = [raw for raw in self.runtime.kymas if read_ref(raw).namespace == KYMA_NAMESPACE]
         return _kyma(own or [raw for raw in self.runtime.kymas if read_ref(raw) == control])
 
+    @cached_property
+    def own_templates(self) -> tuple[Object, ...]:
+        """The runtime's community templates: those that the catalog sync did not bring."""
+        return tuple(raw for raw in self.runtime.templates if not is_synced_copy(raw)) if self.runtime else ()
+
     @property
     def is_one_cluster(self) -> bool:
         """Whether the control plane is its own runtime."""
@@ -109,12 +114,11 @@ def joined(pair: Pair) -> Snapshot:
     """
     kyma = effective_kyma(pair)
     runtime = pair.runtime or Snapshot(cluster=pair.name, feeds={})
-    own = tuple(raw for raw in runtime.templates if not is_synced_copy(raw))
     return replace(
         runtime,
         cluster=pair.name,
         kymas=(kyma,) if kyma is not None else (),
-        templates=(*pair.control.templates, *own),
+        templates=(*pair.control.templates, *pair.own_templates),
         release_metas=pair.control.release_metas,
         manifests=pair.control.manifests,
         feeds=_feeds(pair, runtime),
