@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kymatui.engine.bundles import Bundle
     from kymatui.engine.inventories import Inventory
     from kymatui.engine.ports import Blobs, Cluster
+    from kymatui.engine.sources.charts import LoadedChart
 
 _CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET = GroupVersionKind("", "v1", "Secret")
@@ -51,13 +52,22 @@ class Source:
         return bool(self.value_files or self.set or self.set_string or self.set_json)
 
 
-def bundle_of(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster) -> Bundle:
-    """What a named source consists of. Raises ConfigurationError, RegistryError and HelmError."""
+def bundle_of(
+    name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster, *, chart: LoadedChart | None = None
+) -> Bundle:
+    """What a named source consists of; `chart` where it was loaded already.
+
+    Raises ConfigurationError, RegistryError and HelmError.
+    """
     given = [word for word in (source.file, source.chart, source.kustomization) if word]
     if len(given) != 1:
         raise ConfigurationError("name one source: a file, a chart or a kustomization")
     if source.chart:
-        return _chart(name, namespace, source, blobs, cluster)
+        from kymatui.engine.sources import charts
+
+        version, repository = source.version, source.repository
+        loaded = chart or charts.located(source.chart, blobs, repository=repository, version=version)
+        return _chart(name, namespace, source, loaded, cluster)
     if source.kustomization:
         from kymatui.engine.sources.kustomize.building import from_path
 
@@ -69,11 +79,10 @@ def bundle_of(name: str, namespace: str, source: Source, blobs: Blobs, cluster: 
     return raw.from_path(source.file, name=name, namespace=namespace, recursive=True)
 
 
-def _chart(name: str, namespace: str, source: Source, blobs: Blobs, cluster: Cluster) -> Bundle:
+def _chart(name: str, namespace: str, source: Source, loaded: LoadedChart, cluster: Cluster) -> Bundle:
     from kymatui.engine.sources import charts
     from kymatui.wiring.operating import target_of
 
-    loaded = charts.located(source.chart, blobs, repository=source.repository, version=source.version)
     known = find_installed(cluster, name, namespace)
     values = charts.Values(
         kept_values(cluster, known) if source.keeps_values else {},

@@ -19,6 +19,7 @@ from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
+from tests.ocm.components import public_pem
 from tests.sandboxes.starting import told_sandbox
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -328,6 +329,27 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert len(cluster.list(GroupVersionKind("", "v1", "Secret"), "webs", labels=labels)) == 1
     assert run("delete", "shop", "-n", "webs", "--yes", "--no-backup")[0] == 0
     assert cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) is None
+
+
+def test_what_is_not_signed_as_asked_is_refused_and_nothing_is_written(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    key = tmp_path / "key.pem"
+    key.write_bytes(public_pem())
+    for verb in ("install", "plan"):
+        status, out, err = run(
+            verb, "registry-proxy", "--public-key", str(key), *(["--yes"] if verb == "install" else [])
+        )
+        assert (status, out) == (2, "")
+        assert "is not signed" in err
+    status, out, err = run("install", "registry-proxy", "--verify", "--yes")
+    assert (status, out) == (64, "")
+    assert "--public-key FILE" in err
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unsigned, namespace: default}\n")
+    assert run("install", "raw", "--file", str(manifest), "--verify", "--yes")[0] == 64
+    assert cluster.get(ObjectRef(CONFIG_MAP, "default", "unsigned")) is None
+    assert module(run, "registry-proxy")["state"] == "NotInstalled"
 
 
 def test_read_only_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> None:

@@ -18,14 +18,17 @@ from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.domain.direct import Choice
     from kymatui.engine.bundles import Bundle
     from kymatui.engine.plans import Intent
     from kymatui.engine.ports import Cluster
     from kymatui.engine.running import Progress
+    from kymatui.engine.sources.charts import LoadedChart
     from kymatui.wiring.installing import Source
-    from kymatui.wiring.operating import LateFetcher
+    from kymatui.wiring.operating import FetchOptions, LateFetcher
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
+    from kymatui.wiring.signers import Signers
 
 FORMATS = ("table", "json", "yaml", "md")
 LISTED = 30.0
@@ -44,6 +47,18 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--set", action="append", default=[], metavar="K=V", help="a value of the chart")
     group.add_argument("--set-string", action="append", default=[], metavar="K=V", help="a value that stays a text")
     group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="a value as JSON")
+    _add_signers(parser)
+
+
+def _add_signers(parser: argparse.ArgumentParser) -> None:
+    """Whose signature is asked for; each of these words asks for one."""
+    group = parser.add_argument_group("signature", "refused, and nothing of it used, unless it is signed as asked here")
+    group.add_argument("--verify", action="store_true", help="a chart by its provenance, a module by its component")
+    group.add_argument("--keyring", metavar="FILE", default="", help="OpenPGP certificates of who signs charts")
+    group.add_argument("--public-key", metavar="FILE", default="", help="the PEM key of who signs modules")
+    group.add_argument("--ca-cert", metavar="FILE", default="", help="or PEM roots of the certificates they sign with")
+    group.add_argument("--signature", metavar="NAME", default="", help="which, where a module has several")
+    group.add_argument("--issuer", metavar="DN", default="", help="the name that the certificate has to have")
 
 
 def add_intent(parser: argparse.ArgumentParser) -> None:
@@ -106,11 +121,26 @@ class Place:
     namespace: str
 
     @property
+    def fetch(self) -> FetchOptions:
+        from kymatui.wiring.operating import FetchOptions
+
+        return FetchOptions(tuple(self.args.insecure_registry), self.args.registry_ca)
+
+    @property
     def blobs(self) -> LateFetcher:
         """What sources are fetched with."""
-        from kymatui.wiring.operating import FetchOptions, LateFetcher
+        from kymatui.wiring.operating import LateFetcher
 
-        return LateFetcher(FetchOptions(tuple(self.args.insecure_registry), self.args.registry_ca))
+        return LateFetcher(self.fetch)
+
+    @property
+    def signers(self) -> Signers | None:
+        """Whose signature is asked for; None where nobody's is."""
+        from kymatui.wiring.signers import Signers
+
+        args = self.args
+        given = Signers(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
+        return given if args.verify or given != Signers() else None
 
     @property
     def source(self) -> Source:
@@ -191,14 +221,30 @@ def _bundle(place: Place, name: str, source: Source, namespace: str) -> tuple[Bu
     from kymatui.wiring.installing import bundle_of, catalog_bundle
 
     refuse_managed(place, name, direct=place.args.direct)
+    signers = place.signers
     if not source.is_catalog:
-        return bundle_of(name, namespace or "default", source, place.blobs, place.cluster), ()
+        chart = _signed_chart(source, signers, place.fetch) if signers is not None else None
+        return bundle_of(name, namespace or "default", source, place.blobs, place.cluster, chart=chart), ()
     if source.has_values or source.repository:
         raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
     choice = choose(observe(place.session.snapshot()).shelf, name, source.version, namespace)
     if isinstance(choice, str):
         raise ConfigurationError(choice)
-    return catalog_bundle(choice, place.blobs), choice.template.associated
+    made = catalog_bundle(choice, place.blobs) if signers is None else _signed_module(place, choice, signers)
+    return made, choice.template.associated
+
+
+def _signed_chart(source: Source, signers: Signers, fetch: FetchOptions) -> LoadedChart:
+    from kymatui.wiring.signers import refuse_unsigned_kind, signed_chart
+
+    refuse_unsigned_kind(source)
+    return signed_chart(source, signers, fetch)
+
+
+def _signed_module(place: Place, choice: Choice, signers: Signers) -> Bundle:
+    from kymatui.wiring.signers import signed_module
+
+    return signed_module(choice, signers, place.blobs, place.fetch.insecure)
 
 
 @contextmanager

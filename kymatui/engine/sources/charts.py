@@ -81,7 +81,11 @@ def fetched(reference: str, blobs: Blobs, *, repository: str = "", version: str 
 
     Raises HelmError, and what the port raises.
     """
-    data = blobs.chart(reference, repository=repository, version=version)
+    return arrived(blobs.chart(reference, repository=repository, version=version), reference, repository)
+
+
+def arrived(data: bytes, reference: str, repository: str = "") -> LoadedChart:
+    """A packed chart that was fetched by such words. Raises HelmError."""
     if not repository:
         return from_archive(data, reference)
     where = shown(repository).rstrip("/")
