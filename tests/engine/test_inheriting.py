@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kymatui.engine.holders import field_managers
-from kymatui.engine.inheriting import leftovers, successor
+from kymatui.engine.inheriting import inherit, leftovers, successor
 from kymatui.engine.plans import Action, Intent
 from kymatui.engine.ports import FIELD_MANAGER, PatchKind
 from kymatui.engine.releases import SECRET, ReleaseKeeper
@@ -185,6 +185,15 @@ def test_what_others_changed_of_what_helm_installed_is_a_conflict_all_the_same(p
         [("data.x", "kubectl-edit")],
     )
     apply(place, plan(place, Intent(wanted, force=True)))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
+
+
+def test_who_is_cut_off_between_inheriting_and_applying_goes_on(place: Place) -> None:
+    installed_by_helm(place, make.config_map("a", x="1", y="1"), operation="Update")
+    (item,) = place_items(place)
+    assert inherit(place.cluster, item.ref, FIELD_MANAGER)
+    assert not inherit(place.cluster, item.ref, FIELD_MANAGER)
+    install(place, chart(place, make.config_map("a", x="2")))
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
 
 
