@@ -154,6 +154,9 @@ def _positional(typed: Typed) -> Iterable[str]:
         return below.choices
     actions = [action for action in typed.parser._actions if not action.option_strings]
     place = len(typed.positionals)
+    if actions and actions[0].nargs == "+" and len(actions) > 1 and place:  # `channel NAME… CHANNEL`
+        last = [*_values(typed, actions[-1])]
+        return last if any(word in last for word in typed.positionals) else [*last, *_values(typed, actions[0])]
     if actions and actions[-1].nargs in ("*", "+", argparse.REMAINDER):
         place = min(place, len(actions) - 1)
     return _values(typed, actions[place]) if place < len(actions) else ()
@@ -184,7 +187,10 @@ def _channels(typed: Typed) -> Iterable[str]:
 
 
 def _modules(typed: Typed) -> Iterable[str]:
-    return () if typed.command[0] in _NO_MODULES else _names(typed).modules
+    """Those that were not said yet."""
+    if typed.command[0] in _NO_MODULES:
+        return ()
+    return [name for name in _names(typed).modules if name not in typed.positionals]
 
 
 def _versions(typed: Typed) -> Iterable[str]:

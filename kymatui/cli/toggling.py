@@ -39,7 +39,8 @@ class ToggleCommand:
         from kymatui.cli.connecting import add_remote_options
         from kymatui.cli.main import add_cluster_options
 
-        parser.add_argument("name", metavar="NAME", help="the module")
+        parser.add_argument("names", metavar="NAME", nargs="+", help="a module; several are one plan")
+        parser.set_defaults(verb=self.verb)
         channel_help = f"the channel; `{_OWN_CHANNEL}` is the one that the Kyma has for all modules"
         if self.verb == "channel":
             parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
@@ -66,10 +67,13 @@ class ToggleCommand:
 
         if args.timeout <= 0:
             raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
         if args.fleet:
             from kymatui.cli import campaigns
 
-            return campaigns.run(args, self._toggle(args))
+            if len(toggles) > 1:
+                raise UsageError("--fleet is about one module at a time", hint="many runtimes are the plan there")
+            return campaigns.run(args, toggles[0])
         session: CatalogSession | PairSession = paired(args) if is_remote(args) else connected(*wanted(args))
         changed = threading.Event()
         try:
@@ -81,17 +85,21 @@ class ToggleCommand:
                         hint="`kymatui catalog` shows which kinds are slow",
                     )
                 session.require_kyma()
-                return _Run(args, self._toggle(args), session, changed).go()
+                if len(toggles) == 1:
+                    return _Run(args, toggles[0], session, changed).go()
+                from kymatui.cli.toggling_several import SeveralEdits
+
+                return SeveralEdits(args, toggles, session, changed).go()
         finally:
             session.close()
 
-    def _toggle(self, args: argparse.Namespace) -> Toggle:
+    def _toggle(self, args: argparse.Namespace, name: str) -> Toggle:
         from kymatui.domain.kymas import Policy
         from kymatui.domain.toggling import Toggle, Verb
 
         channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
         own = "" if channel == _OWN_CHANNEL else channel
-        return Toggle(Verb(self.verb), args.name, own, Policy(policy) if policy else None)
+        return Toggle(Verb(self.verb), name, own, Policy(policy) if policy else None)
 
 
 ENABLE, DISABLE, CHANNEL = ToggleCommand("enable"), ToggleCommand("disable"), ToggleCommand("channel")
@@ -124,7 +132,7 @@ class _Run:
             return self._answer(proposal, "unchanged", "the Kyma says so already")
         if self._args.dry_run:
             return self._answer(proposal, "planned", "nothing was done")
-        self._check_rights(proposal)
+        require_rights(self._session, self._toggling, proposal)
         self._confirm(proposal)
         with cancellable() as cancel:
             generation = self._toggling.carry_out(proposal)  # cut off in the middle nobody would know what came of it
@@ -138,30 +146,10 @@ class _Run:
         self._answer(proposal, "refused", "nothing was changed")
         return RefusedError.exit_code
 
-    def _check_rights(self, proposal: Proposal) -> None:
-        if self._session.read_only:
-            raise ReadOnlyError("read-only: the Kyma is not edited", hint="--dry-run shows what would be done")
-        if not self._toggling.may_write(proposal):
-            assert proposal.edit is not None
-            raise ForbiddenError(
-                f"you may not patch {proposal.edit.kyma} in {self._session.name}",
-                hint="--dry-run shows what would be done",
-                status=403,
-            )
-
     def _confirm(self, proposal: Proposal) -> None:
         say(_plan(proposal, "table"), sys.stderr)
-        self._tell_of_handing_over()
+        tell_of_handing_over(self._session, self._toggle)
         confirm("Go on?", yes=self._args.yes)
-
-    def _tell_of_handing_over(self) -> None:
-        from kymatui.wiring.engine import cluster_of
-        from kymatui.wiring.handing import to_be_handed_over, told_before
-
-        if self._toggle.verb in ("enable", "manage"):
-            known = to_be_handed_over(cluster_of(self._session.client), self._toggle.module)
-            if known is not None:
-                say(f"{self._toggle.module} {known.version}: {told_before(known)}", sys.stderr)
 
     def _wait(self, proposal: Proposal, generation: int, cancel: threading.Event) -> int:
         def tell(stage: Any) -> None:
@@ -174,31 +162,55 @@ class _Run:
             if self._args.output != "table":
                 self._answer(proposal, "unfinished", str(error))
             raise
-        self._hand_over()
+        hand_over(self._session, self._toggle)
         return self._answer(proposal, "done", last.words)
-
-    def _hand_over(self) -> None:
-        """What kymatui had installed belongs to lifecycle-manager once that has applied it."""
-        from kymatui.wiring.engine import cluster_of
-        from kymatui.wiring.handing import hand_over, to_be_handed_over, told_after
-
-        if self._toggle.verb not in ("enable", "manage"):
-            return
-        cluster = cluster_of(self._session.client)
-        known = to_be_handed_over(cluster, self._toggle.module)
-        if known is None:
-            return
-        say(f"  {told_after(known, hand_over(cluster, known))}", sys.stderr)
 
     def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(document(_json(self._session.name, proposal, outcome, words), form))
+            say(document(plan_json(self._session.name, proposal, outcome, words), form))
         elif outcome in ("planned", "refused"):
             say(_plan(proposal, form))
         else:
             say(f"{self._toggle.module}: {plain(words)}")
         return 0
+
+
+def require_rights(session: CatalogSession | PairSession, toggling: Toggling, proposal: Proposal) -> None:
+    """Raises ReadOnlyError or ForbiddenError where the edit cannot be made."""
+    if session.read_only:
+        raise ReadOnlyError("read-only: the Kyma is not edited", hint="--dry-run shows what would be done")
+    if not toggling.may_write(proposal):
+        assert proposal.edit is not None
+        raise ForbiddenError(
+            f"you may not patch {proposal.edit.kyma} in {session.name}",
+            hint="--dry-run shows what would be done",
+            status=403,
+        )
+
+
+def tell_of_handing_over(session: CatalogSession | PairSession, toggle: Toggle) -> None:
+    """What becomes of what kymatui installed, before anybody is asked."""
+    from kymatui.wiring.engine import cluster_of
+    from kymatui.wiring.handing import to_be_handed_over, told_before
+
+    if toggle.verb in ("enable", "manage"):
+        known = to_be_handed_over(cluster_of(session.client), toggle.module)
+        if known is not None:
+            say(f"{toggle.module} {known.version}: {told_before(known)}", sys.stderr)
+
+
+def hand_over(session: CatalogSession | PairSession, toggle: Toggle) -> None:
+    """What kymatui had installed belongs to lifecycle-manager once that has applied it."""
+    from kymatui.wiring import handing
+    from kymatui.wiring.engine import cluster_of
+
+    if toggle.verb not in ("enable", "manage"):
+        return
+    cluster = cluster_of(session.client)
+    known = handing.to_be_handed_over(cluster, toggle.module)
+    if known is not None:
+        say(f"  {handing.told_after(known, handing.hand_over(cluster, known))}", sys.stderr)
 
 
 def _plan(proposal: Proposal, form: str) -> str:
@@ -213,7 +225,7 @@ def _plan(proposal: Proposal, form: str) -> str:
     return "\n\n".join(parts)
 
 
-def _json(cluster: str, proposal: Proposal, outcome: str, words: str) -> dict[str, Any]:
+def plan_json(cluster: str, proposal: Proposal, outcome: str, words: str) -> dict[str, Any]:
     edit = proposal.edit
     return {
         "cluster": cluster,

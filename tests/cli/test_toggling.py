@@ -140,3 +140,27 @@ def test_read_only_plans_and_writes_nothing(capsys: pytest.CaptureFixture[str]) 
     assert status == 4
     assert "read-only: the Kyma is not edited" in err
     assert module(capsys, "keda")["managed"] is True
+
+
+def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "channel", "keda", "nats", "fast", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"], [one["module"] for one in found["edits"]]) == (0, "planned", ["keda", "nats"])
+    status, out, err = run(capsys, "enable", "warden", "connectivity-proxy", "--yes")
+    assert (status, out) == (2, "")
+    assert "warden is mandatory" in err
+    assert "nothing was changed, of the others neither" in err
+    status, out, err = run(capsys, "policy", "btp-operator", "cluster-ip", "nats", "Ignore", "--yes")
+    assert (status, out) == (0, "cluster-ip: the policy is set\n")
+    assert "btp-operator the Kyma says so already" in " ".join(err.split())
+    assert module(capsys, "cluster-ip")["policy"] == "Ignore"
+    assert run(capsys, "policy", "btp-operator", "cluster-ip", "Ignore", "--yes")[1] == "the Kyma says so already\n"
+
+
+def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "unmanage", "istio", "keda", "--yes", "--timeout", "3", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"]) == (3, "unfinished")
+    assert {one["module"]: one["outcome"] for one in found["edits"]} == {"istio": "done", "keda": "unfinished"}
+    assert "1 of 2 are not done: keda: the Kyma is edited; not finished within" in err
+    assert module(capsys, "istio")["managed"] is False
