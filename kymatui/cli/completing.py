@@ -156,7 +156,7 @@ def _positional(typed: Typed) -> Iterable[str]:
     place = len(typed.positionals)
     if actions and actions[0].nargs == "+" and len(actions) > 1 and place:  # `channel NAME… CHANNEL`
         last = [*_values(typed, actions[-1])]
-        return last if any(word in last for word in typed.positionals) else [*last, *_values(typed, actions[0])]
+        return () if any(word in last for word in typed.positionals) else [*last, *_values(typed, actions[0])]
     if actions and actions[-1].nargs in ("*", "+", argparse.REMAINDER):
         place = min(place, len(actions) - 1)
     return _values(typed, actions[place]) if place < len(actions) else ()
