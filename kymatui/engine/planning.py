@@ -81,14 +81,24 @@ def installed(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inve
     return found if found is not None else ReleaseKeeper(cluster, name, namespace, clock.now).read()
 
 
-def _installed_before(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
-    """The same; who may not list Secrets, and has no chart, need not know of releases."""
+def installed_before(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
+    """The same for a bundle; who may not list Secrets, and has no chart, need not know of releases.
+
+    Raises ForbiddenError that names the source and its first object.
+    """
     try:
-        return installed(cluster, clock, bundle.name, bundle.namespace)
-    except ForbiddenError:
-        if bundle.release is not None:
-            raise
-        return SetKeeper(cluster, bundle.name, bundle.namespace).read()
+        try:
+            return installed(cluster, clock, bundle.name, bundle.namespace)
+        except ForbiddenError:
+            if bundle.release is not None:
+                raise
+            return SetKeeper(cluster, bundle.name, bundle.namespace).read()
+    except ForbiddenError as error:
+        first = [str(read_ref(body)) for body in (*bundle.crds, *bundle.objects)][:1]
+        what = ", ".join((bundle.origin.address or bundle.name, *first))
+        raise ForbiddenError(
+            f"{what}: {error}", hint=error.hint, status=error.status, reason=error.reason, body=error.body
+        ) from error
 
 
 def own_namespace(bundle: Bundle) -> Object:
@@ -123,7 +133,7 @@ class Planner:
     def plan(self) -> Plan:
         module = self._intent.module
         note = refuse_managed(self._cluster, module) if module else ""
-        previous = self._previous = revived(self._before())
+        previous = self._previous = revived(installed_before(self._cluster, self._clock, self._bundle))
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
@@ -135,16 +145,6 @@ class Planner:
         steps += pruned.steps
         made = self._plan(tuple(steps), note)
         return replace(made, hooks=self._hooks(made, namespaces))
-
-    def _before(self) -> Inventory | None:
-        try:
-            return _installed_before(self._cluster, self._clock, self._bundle)
-        except ForbiddenError as error:
-            first = [str(read_ref(body)) for body in (*self._bundle.crds, *self._bundle.objects)][:1]
-            what = ", ".join((self._bundle.origin.address or self._bundle.name, *first))
-            raise ForbiddenError(
-                f"{what}: {error}", hint=error.hint, status=error.status, reason=error.reason, body=error.body
-            ) from error
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
         previous = self._previous

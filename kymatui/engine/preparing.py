@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
@@ -12,12 +14,18 @@ from kymatui.engine.bundles import Bundle, BundleHook, ChartRelease
 from kymatui.engine.holders import mark
 from kymatui.engine.ordering import clean, defined_kinds, is_definition, named, unique
 from kymatui.engine.ports import Cluster, Object
+from kymatui.errors import ConfigurationError
+
+_LONGEST_NAME: Final = 200
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""It becomes part of the names of a Lease and of an inventory."""
 
 
 def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
     """The same bundle as it will be sent. Raises ConfigurationError that names the object that cannot be."""
     bundle = replace(bundle, namespace=bundle.namespace or "default")
     where = bundle.origin.address or bundle.name
+    _check_name(bundle.name)
     for body in (*bundle.crds, *bundle.objects, *(hook.body for hook in bundle.hooks)):
         named(body, where)
     scopes = Scopes(cluster, bundle)
@@ -36,6 +44,14 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
         release=_plain(bundle.release) if bundle.release is not None else None,
         resources=tuple(scopes.clean(body) for body in bundle.resources),
     )
+
+
+def _check_name(name: str) -> None:
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{name!r} is no name of an installation",
+            hint=f"lowercase letters, digits, '-' and '.', at most {_LONGEST_NAME} characters",
+        )
 
 
 def _plain(release: ChartRelease) -> ChartRelease:

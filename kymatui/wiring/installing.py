@@ -68,6 +68,14 @@ def bundle_of(
         version, repository = source.version, source.repository
         loaded = chart or charts.located(source.chart, blobs, repository=repository, version=version)
         return _chart(name, namespace, source, loaded, cluster)
+    made = _read(name, namespace, source, blobs)
+    if not made.objects:
+        said = source.kustomization or made.origin.address
+        raise ConfigurationError(f"{said} has no object in it", hint="to take away what is installed, delete it")
+    return made
+
+
+def _read(name: str, namespace: str, source: Source, blobs: Blobs) -> Bundle:
     if source.kustomization:
         from kymatui.engine.sources.kustomize.building import from_path
 

@@ -149,6 +149,29 @@ def test_61_what_is_not_there_is_named(words: list[str], said: str, run: Any) ->
     assert said in err
 
 
+def test_a_file_with_nothing_in_it_is_not_installed(run: Any, tmp_path: Path) -> None:
+    """Over something that is there it would be a deletion."""
+    path = tmp_path / "empty.yaml"
+    path.write_text("# nothing\n")
+    status, out, err = run("install", "anything", "--file", str(path), "--yes")
+    assert (status, out) == (1, "")
+    assert f"{path} has no object in it" in err
+
+
+def test_who_may_read_nothing_is_told_of_the_file_and_its_first_object(
+    run: Any, kubeconfig: Path, tmp_path: Path
+) -> None:
+    path, viewer = tmp_path / "m.yaml", tmp_path / "viewer"
+    path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n")
+    document = yaml.safe_load(kubeconfig.read_text())
+    for user in document["users"]:
+        user["user"] = {"token": "viewer"}
+    viewer.write_text(yaml.safe_dump(document))
+    status, _, err = run("--kubeconfig", str(viewer), "install", "anything", "--file", str(path), "--yes", "--direct")
+    assert status == 1
+    assert f"{path}, ConfigMap good: " in err
+
+
 def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any, cluster: KubeCluster) -> None:
     assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
     proxy = GroupVersionKind("registry-proxy.kyma-project.io", "v1alpha1", "RegistryProxy")

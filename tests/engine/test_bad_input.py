@@ -33,6 +33,8 @@ BROKEN = {**CHART, "templates/good.yaml": yaml.safe_dump(GOOD), "templates/bad.y
 ODD = {"kustomization.yaml": "resources: [good.yaml]\nhelmCharts: [{name: web}]\n", "good.yaml": yaml.safe_dump(GOOD)}
 UNKNOWN = [GOOD, {"apiVersion": "odd.example/v1", "kind": "Odd", "metadata": {"name": "bad"}}]
 
+WRONG = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "bad"}, "spec": {"replicaz": 1}}
+
 
 def elsewhere(space: str) -> list[Json]:
     return [make.config_map("good", space), make.config_map("bad", "nowhere-at-all")]
@@ -69,6 +71,14 @@ LIBRARY: dict[str, tuple[Make, list[str]]] = {
     "an unknown kind": (
         from_text("module.yaml", yaml.safe_dump_all(UNKNOWN)),
         ["bad from module.yaml", "Odd bad", "does not serve Odd.v1.odd.example"],
+    ),
+    "a field that its kind has not": (
+        from_text("module.yaml", yaml.safe_dump_all([GOOD, WRONG])),
+        ["bad from module.yaml", "Deployment ", "/bad: ", ".spec.replicaz: field not declared in schema"],
+    ),
+    "a name that no object can have": (
+        lambda place: replace(from_text("m.yaml", yaml.safe_dump(GOOD))(place), name="Bad_Name"),
+        ["'Bad_Name' is no name of an installation"],
     ),
     "a namespace that is not there": (
         lambda place: raw.from_text(

@@ -40,6 +40,9 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
     422: InvalidError,
 }
 
+_REFUSED_WITH_500 = ("failed to create typed patch object", "failed to convert new object")
+"""Server-side apply says so of a manifest with fields that its kind has not, or of other types: it never will do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -82,6 +85,8 @@ def told(
         after = retry_after(headers or {}, document)
         hint = f"the server asks to wait {after:.0f} s" if after else "the server is busy; try again later"
         return ThrottledError(f"{asked.server}: {said}", retry_after=after, hint=hint, **more)
+    if status == 500 and said.startswith(_REFUSED_WITH_500):
+        return InvalidError(said, hint="the manifest does not fit the kind's schema", **more)
     if status >= 500 or (status not in _BY_STATUS and status < 400):
         return ServerError(f"{asked} failed at {asked.server}: {said}", hint=_server_hint(said), **more)
     kind = _BY_STATUS.get(status, InvalidError)

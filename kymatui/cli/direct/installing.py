@@ -257,12 +257,11 @@ def refuse_words_for_one(args: argparse.Namespace) -> None:
 def planned(place: Place, name: str, source: Source, namespace: str, *, must_exist: bool = False) -> Plan:
     """The plan of what a command line wants; see `intent_of`."""
     from kymatui.domain.direct import is_downgrade
-    from kymatui.engine.planning import plan
+    from kymatui.engine.planning import installed_before, plan
     from kymatui.engine.running import SystemClock
-    from kymatui.wiring.installing import find_installed
 
     intent = intent_of(place, name, source, namespace)
-    known = find_installed(place.cluster, name, intent.bundle.namespace)
+    known = installed_before(place.cluster, SystemClock(), intent.bundle)
     if must_exist and known is None:
         raise RefusedError(f"{name} is not installed by kymatui", hint=f"`kymatui install {name}` installs it")
     if known is not None and is_downgrade(known.version, intent.bundle.version) and not place.args.allow_downgrade:

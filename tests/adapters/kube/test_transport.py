@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import json
 import socket
 import ssl
 import threading
@@ -405,6 +406,13 @@ def test_each_status_is_an_error_with_the_servers_reason(code: int, reason: str,
 def test_answers_without_a_status_are_errors_all_the_same(code: int, body: bytes) -> None:
     asked = Asked("GET", "/x", "https://a.example")
     assert isinstance(answered(asked, code, {"Content-Type": "text/plain"}, body), ClusterError)
+
+
+def test_a_manifest_that_does_not_fit_is_refused_for_good_though_the_server_says_500() -> None:
+    said = "failed to create typed patch object (a/d; apps/v1, Kind=Deployment): .spec.x: field not declared in schema"
+    body = json.dumps({"kind": "Status", "status": "Failure", "message": said, "code": 500}).encode()
+    error = answered(Asked("PATCH", "/x", "https://a.example"), 500, {}, body)
+    assert (type(error), str(error)) == (InvalidError, said)
 
 
 def test_a_refusal_says_how_to_find_out_about_the_right() -> None:
