@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kymatui.domain.fleets import Runtime
 from kymatui.domain.kymas import Kyma, ModuleReport
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.resolution import Rules, resolve, upcoming_window
 from kymatui.domain.shelves import Shelf
-from kymatui.domain.windows import Window
+from kymatui.domain.windows import Window, next_window, runtime_of
 
 
 class Waiting(StrEnum):
@@ -53,6 +54,17 @@ def maintenance(kyma: Kyma, shelf: Shelf, rules: Rules, now: float) -> Maintenan
     return Maintenance(
         kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(one for one in upgrades if one is not None)
     )
+
+
+def maintenance_in_fleet(runtime: Runtime, rules: Rules, now: float) -> Maintenance:
+    """Of a runtime as a fleet has it: what waits is what lifecycle-manager says itself, for no template was read."""
+    window = next_window(rules.windows, runtime_of(runtime.labels), now, least=rules.least) if rules.windows else None
+    upgrades = tuple(
+        Upgrade(module.name, module.version, module.desired if module.drifts else "", Waiting.REPORTED)
+        for module in runtime.modules
+        if module.maintenance
+    )
+    return Maintenance(runtime.ref, window, window is not None and window.is_active(now), False, upgrades)
 
 
 def _upgrade(kyma: Kyma, report: ModuleReport, shelf: Shelf, rules: Rules, now: float) -> Upgrade | None:

@@ -285,6 +285,8 @@ class KymatuiApp(App[int]):
 
     def action_reconnect(self) -> None:
         self.view.retry()
+        if self.shown is not None:
+            self.shown.ask_again()
 
     def action_interrupt(self) -> None:
         now = self.clock()

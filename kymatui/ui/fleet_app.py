@@ -29,6 +29,14 @@ PLACES = {
     "waits": "what waits for whom, over the fleet",
     "recent": "what changed in the fleet in the last hour",
 }
+AT_RUNTIME = {
+    "compare": "this runtime and its control plane, side by side",
+    "sync": "which templates and release metas this runtime gets, which it has, and why not",
+}
+ANYWHERE = {
+    "windows": "the next maintenance windows, and the upgrades that wait for them",
+    "watchers": "whether what changes in a runtime reaches the control plane",
+}
 
 
 class FleetApp(KymatuiApp):
@@ -110,9 +118,11 @@ class FleetApp(KymatuiApp):
         facts = super().frame_facts
         seen = self.fleet
         if self.runtime_key is None and seen is not None:
-            looked = len(self.runtimes.feeds())
+            feeds = self.runtimes.feeds()
+            failed = sum(feed.state is FeedState.FAILED for feed in feeds.values())
             bad = sum(runtime.state != "Ready" for runtime in seen.picture.runtimes.values())
-            counts = f"runtimes {len(seen.picture.runtimes)}  not ready {bad}  SKR {looked} looked at"
+            counts = f"runtimes {len(seen.picture.runtimes)}  not ready {bad}  SKR {len(feeds)} looked at"
+            counts += f", {failed} unreachable" if failed else ""
             return replace(facts, counts=counts, banner=banner(self.connection, self.failure))
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:
@@ -158,15 +168,20 @@ class FleetApp(KymatuiApp):
                 arguments=self._names,
             )
         )
-        own.append(ScreenCommand("compare", "this runtime and its control plane, side by side", self._compare))
+        own += [ScreenCommand(kind, text, partial(self._at_runtime, kind)) for kind, text in AT_RUNTIME.items()]
+        own += [ScreenCommand(kind, text, partial(self._anywhere, kind)) for kind, text in ANYWHERE.items()]
         return (*own, *super().commands())
 
-    def _compare(self, words: Sequence[str]) -> None:
+    def _at_runtime(self, kind: str, words: Sequence[str]) -> None:
         del words
         if self.runtime_key is None:
             self.problem("which runtime? enter opens one")
         else:
-            self.ways.open(Step("compare"))
+            self.ways.open(Step(kind))
+
+    def _anywhere(self, kind: str, words: Sequence[str]) -> None:
+        del words
+        self.ways.open(Step(kind))
 
     def _place_of(self, kind: str, words: Sequence[str]) -> None:
         del words

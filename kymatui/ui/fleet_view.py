@@ -16,7 +16,9 @@ from kymatui.ui.presenters.connection import Connection, describe
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet_pictures import FleetPicture, Key
+    from kymatui.domain.resolution import Rules
     from kymatui.domain.toggling import Toggle
+    from kymatui.domain.watcher_chains import Chain
     from kymatui.ui.widgets.row_list import Row
     from kymatui.wiring.campaigns import Campaign, Pace
 
@@ -38,6 +40,10 @@ class FleetSource(Followed, Protocol):
     def straight_to(self) -> Key | None: ...
 
     def runtime(self, key: Key) -> Session: ...
+
+    def rules(self, namespace: str) -> tuple[Rules, tuple[str, ...]]: ...
+
+    def chains(self) -> Sequence[Chain]: ...
 
     def campaign(self, toggle: Toggle, pace: Pace) -> Campaign: ...
 
@@ -134,12 +140,13 @@ class RuntimeView(ClusterView):
 class RuntimeViews:
     """The runtimes that somebody looked at, by key: eight are kept, and those that nobody used for longest go.
 
-    What was seen of one that is let go is remembered in a word.
+    How one was that is let go of is remembered, in the state "absent" where it was well.
     """
 
     def __init__(self, mailbox: Mailbox, clock: Callable[[], float], most: int = MOST_RUNTIMES) -> None:
         self._mailbox, self._clock, self._most = mailbox, clock, most
         self._views: OrderedDict[Key, ClusterView] = OrderedDict()
+        self._past: dict[Key, Feed] = {}
 
     def of(self, key: Key, source: FleetSource) -> ClusterView:
         """The view of a runtime; it connects when it is asked for the first time."""
@@ -148,9 +155,12 @@ class RuntimeViews:
             name = "/".join(key)
             view = self._views[key] = RuntimeView(lambda: source.runtime(key), self._mailbox, self._clock, name)
             view.start()
+            self._past.pop(key, None)
         self._views.move_to_end(key)
         while len(self._views) > self._most:
-            _, oldest = self._views.popitem(last=False)
+            gone, oldest = self._views.popitem(last=False)
+            was = self._feed(oldest)
+            self._past[gone] = was if was.state is FeedState.FAILED else Feed(FeedState.ABSENT)
             oldest.close()
         return view
 
@@ -162,8 +172,8 @@ class RuntimeViews:
             view.deliver(values)
 
     def feeds(self) -> dict[Key, Feed]:
-        """How the runtimes that are kept are doing."""
-        return {key: self._feed(view) for key, view in self._views.items()}
+        """How the runtimes are doing that are kept, and how those were that were let go of."""
+        return {**self._past, **{key: self._feed(view) for key, view in self._views.items()}}
 
     def _feed(self, view: ClusterView) -> Feed:
         if view.failure is not None:

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.wiring.options import SessionOptions
 
+Found = tuple[Rules, tuple[str, ...]]
+"""The rules, and in sentences where they come from and what of them is not known."""
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 
 
-def found_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> tuple[Rules, tuple[str, ...]]:
-    """The rules, and in sentences where they come from and what of them is not known.
+def found_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> Found:
+    """What a person configures wins.
 
-    What a person configures wins; the rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the
-    ConfigMap that it mounts. Raises ConfigurationError for a configured file that is no policy.
+    The rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the ConfigMap that it mounts.
+    Raises ConfigurationError for a configured file that is no policy.
     """
     given = read_rules(options.maintenance_policy, options.restricted_modules) or Rules()
     notes = [f"the policy of maintenance windows is {options.maintenance_policy}"] if given.windows else []

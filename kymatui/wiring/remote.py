@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.snapshots import Feed
     from kymatui.domain.toggling import Toggle
+    from kymatui.domain.watcher_chains import Chain
     from kymatui.wiring.campaigns import Campaign, Pace
+    from kymatui.wiring.controllers import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class RemoteSession:
         self._options, self._timing = options, timing
         self.home = open_cluster(options.control)
         self._fleet = FleetSession(self.home, options.control.namespace, timing)
+        self._rules: dict[str, Found] = {}
         self._by_hand_owner = ""
         self._straight: Key | None = None
 
@@ -98,8 +101,35 @@ class RemoteSession:
 
     def runtime(self, key: Key) -> RuntimeSession:
         """A session with one runtime; nothing is sent before its `start`."""
+        from kymatui.wiring.controllers import found_rules
+
         by_hand = self._options.by_hand if self._straight in (None, key) else None
-        return RuntimeSession(self.home, key, self._options.control, by_hand=by_hand, timing=self._timing)
+        return RuntimeSession(
+            self.home,
+            key,
+            self._options.control,
+            by_hand=by_hand,
+            timing=self._timing,
+            rules=lambda: found_rules(self.home, key[0], self._options.control),
+        )
+
+    def rules(self, namespace: str) -> Found:
+        """lifecycle-manager's configuration for the Kymas of a namespace; the server is asked once, until `retry`.
+
+        Raises ConfigurationError for a configured file that is no policy.
+        """
+        from kymatui.wiring.controllers import found_rules
+
+        if namespace not in self._rules:
+            self._rules[namespace] = found_rules(self.home, namespace, self._options.control)
+        return self._rules[namespace]
+
+    def chains(self) -> tuple[Chain, ...]:
+        """Every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
+        from kymatui.domain.watcher_chains import chains
+        from kymatui.wiring.watchers import control_side
+
+        return chains(control_side(self.home), None)
 
     def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
         """One edit over many runtimes; ConfigurationError where the one runtime's cluster was named by hand."""
@@ -110,6 +140,7 @@ class RemoteSession:
         return Campaign(replace(self._options, runtime=""), toggle, pace)
 
     def retry(self) -> None:
+        self._rules.clear()
         self._fleet.retry()
 
     def close(self) -> None:

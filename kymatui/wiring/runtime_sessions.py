@@ -18,6 +18,7 @@ from kymatui.domain.objects import LABEL_KYMA_NAME
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
 from kymatui.wiring.feeds import Feeds
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.connections import Connection
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.refs import ObjectRef
+    from kymatui.domain.watcher_chains import Chain
     from kymatui.wiring.control_planes import ControlPart, ControlPlane
+    from kymatui.wiring.controllers import Found
     from kymatui.wiring.sessions import CatalogSession
 
 GIVE_UP_SECONDS: Final = 10.0
@@ -45,7 +48,8 @@ _KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
 class RuntimeSession:
     """What a screen needs of a runtime. `by_hand` names its cluster in the place of a Secret.
 
-    Of the control plane it follows what is its own, or takes it from a listing that others share (`plane`).
+    Of the control plane it follows what is its own, or takes it from a listing that others share (`plane`); `rules` is
+    asked for lifecycle-manager's configuration in the session's thread, and again by `retry`.
     """
 
     def __init__(
@@ -58,12 +62,15 @@ class RuntimeSession:
         timing: Timing | None = None,
         give_up: float = GIVE_UP_SECONDS,
         plane: ControlPlane | None = None,
+        rules: Callable[[], Found] | None = None,
     ) -> None:
         from kymatui.adapters.kube.stores import Bell
 
         self.home, self.key = home, key
         self._options, self._by_hand = options, by_hand
         self._timing, self._give_up = timing, give_up
+        self._ask_rules = rules
+        self._rules: Found | None = None
         self._on_change: Callable[[], None] = lambda: None
         self._bell = Bell(self._call)
         self._own: Feeds | None = None
@@ -127,6 +134,19 @@ class RuntimeSession:
             raise self._error or UnreachableError(f"{self.key[1]} is not connected")
         return self._inner.client
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where lifecycle-manager's configuration was read, and what of it is not known; in sentences."""
+        return self._rules[1] if self._rules is not None else ()
+
+    def chains(self) -> tuple[Chain, ...]:
+        """Every Watcher's chain to its end in the runtime; asks both clusters, and raises what keeps it from that."""
+        from kymatui.domain.watcher_chains import chains
+        from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.watchers import control_side, runtime_side
+
+        return chains(control_side(self.home), runtime_side(cluster_of(self.client)))
+
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins with both sides, and never waits for either."""
         self._on_change = on_change
@@ -166,8 +186,12 @@ class RuntimeSession:
             manifests=feeds.objects(_MANIFESTS.feed),
             feeds={name: feed for name, feed in feeds.states().items() if name != _SECRET.feed},
             taken_at=now,
-            rules=read_rules(self._options.maintenance_policy, self._options.restricted_modules),
+            rules=self._rules[0] if self._rules is not None else self._configured,
         )
+
+    @property
+    def _configured(self) -> Rules | None:
+        return read_rules(self._options.maintenance_policy, self._options.restricted_modules)
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
         if self._inner is not None:
@@ -180,6 +204,7 @@ class RuntimeSession:
     def retry(self) -> None:
         """Asks both sides again, now."""
         self._control.retry()
+        self._rules = None
         if self._inner is not None:
             self._inner.retry()
         self._again.set()
@@ -203,7 +228,17 @@ class RuntimeSession:
                 self._outdated = False
             if self._inner is None:
                 attempt = self._attempt(attempt)
+            self._learn_rules()
             self._again.wait(None if self._inner is not None else min(60.0, 5.0 * 2 ** min(attempt - 1, 4)))
+
+    def _learn_rules(self) -> None:
+        if self._ask_rules is None or self._rules is not None or self._closed.is_set():
+            return
+        try:
+            self._rules = self._ask_rules()
+        except KymatuiError as error:
+            self._rules = self._configured or Rules(), (f"lifecycle-manager's configuration is not known: {error}",)
+        self._bell.ring()
 
     def _attempt(self, attempt: int) -> int:
         """Tries once; returns how often that was in vain."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.watcher_chains import ControlSide, Health, RuntimeSide, chains
+from kymatui.domain.watcher_chains import Chain, ControlSide, Health, RuntimeSide, chains
 from tests.domain.builders import API, Json
 
 LABEL = {"operator.kyma-project.io/watched-by": "kyma"}
@@ -95,14 +95,16 @@ class Parts:
         self.secret = True
         self.why: dict[str, str] = {}
 
-    def broken(self) -> list[tuple[str, Health, str]]:
+    def chains(self) -> tuple[Chain, ...]:
         control = ControlSide([self.watcher], self.gateways, self.virtual, [self.service], {"Gateway": "forbidden"})
         configuration: Json = {"webhooks": self.hooks}
         runtime = RuntimeSide(configuration if self.configuration else None, self.deployment, self.secret, self.why)
-        found = chains(control, runtime)
+        return chains(control, runtime)
+
+    def broken(self) -> list[tuple[str, Health, str]]:
         return [
             (link.what, link.health, link.why)
-            for chain in found
+            for chain in self.chains()
             for link in chain.links
             if link.health is not Health.WHOLE
         ]

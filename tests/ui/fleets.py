@@ -10,17 +10,22 @@ from kymatui.domain.fleet_manifests import ManifestSight, read_sight
 from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
 from kymatui.domain.fleets import fleet
 from kymatui.domain.pairs.pair import Pair
+from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.toggling import Toggle
+from kymatui.domain.watcher_chains import Chain
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.fleet_view import RUNTIME_FEED
 from kymatui.wiring.campaigns import Campaign, Pace
 from tests.domain import builders as b
+from tests.domain.test_maintenance import SATURDAY, policy
 from tests.domain.test_pairs import World
+from tests.domain.test_watcher_chains import Parts
 from tests.ui.worlds import StillSession, world
 
 CONTROL = "kcp-system"
+EVERY_SATURDAY = policy(SATURDAY)
 FEEDS = {
     f"{kind}.operator.kyma-project.io": Feed(FeedState.LIVE, b.NOW)
     for kind in ("kymas", "manifests", "modulereleasemetas")
@@ -141,6 +146,7 @@ def two_sides() -> Pair:
     found.runtime_kyma["spec"]["channel"] = "fast"
     found.copies = found.copies[1:]
     found.manifests[0]["spec"]["version"] = "0.9.0"
+    found.rules = Rules(EVERY_SATURDAY)
     return found.pair()
 
 
@@ -151,6 +157,15 @@ class StillRuntime(StillSession):
         super().__init__(at_runtime(feed))
         self.inner = self if feed.state is FeedState.LIVE else None
         self.closed = False
+        self.notes = ("the policy of maintenance windows is ConfigMap kcp-system/policy",)
+        self.asked = 0
+
+    def chains(self) -> tuple[Chain, ...]:
+        """A chain of which one link is broken in the runtime."""
+        self.asked += 1
+        parts = Parts()
+        parts.hook["clientConfig"]["caBundle"] = ""
+        return parts.chains()
 
     def close(self) -> None:
         self.closed = True
@@ -187,6 +202,12 @@ class StillFleet:
     def runtime(self, key: Key) -> StillRuntime:
         found = self.runtimes[key] = StillRuntime(self.answers.get(key, Feed(FeedState.LIVE, b.NOW)))
         return found
+
+    def rules(self, namespace: str) -> tuple[Rules, tuple[str, ...]]:
+        return Rules(EVERY_SATURDAY), (f"the policy of maintenance windows is ConfigMap {namespace}/policy",)
+
+    def chains(self) -> tuple[Chain, ...]:
+        return Parts().chains()
 
     def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
         raise AssertionError(f"nobody plans {toggle} here, in {pace}")

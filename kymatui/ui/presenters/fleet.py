@@ -143,6 +143,7 @@ SKR = {
     FeedState.LIVE: ("looked at", "ready", 2),
     FeedState.STALE: ("stale", "warning", 0),
     FeedState.FAILED: ("unreachable", "error", 0),
+    FeedState.ABSENT: ("let go", "muted", 3),
 }
 
 
@@ -175,7 +176,7 @@ def who(on: str) -> str:
 
 GROUP_COLUMNS = (
     Column("name", "GROUP", 20, flex=2),
-    Column("count", "RUNTIMES", 8, right=True),
+    Column("count", "RUNTIMES", 10, right=True),
     Column("ready", "READY", 6, right=True, priority=2),
     Column("processing", "PROCESSING", 10, right=True, priority=4),
     Column("warning", "WARNING", 8, right=True, priority=1),

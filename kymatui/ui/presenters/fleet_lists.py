@@ -36,7 +36,7 @@ def matrix_columns(counts: Counts) -> tuple[Column, ...]:
     most = max((len(found) for found in counts.cells.values()), default=1)
     titles = ("NEWEST", *(f"{number} OLDER" for number in range(1, most)))
     places = (Column(f"place:{n}", title, 18, flex=1, priority=n) for n, title in enumerate(titles))
-    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 8, right=True), *places)
+    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True), *places)
 
 
 def matrix(runtimes: Sequence[Runtime]) -> Counts:

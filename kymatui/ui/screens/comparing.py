@@ -34,6 +34,7 @@ class CompareScreen(ListScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "whole", "What is the same, too", id="compare.whole"),
+        Binding("s", "open('sync')", "Catalog sync", id="compare.sync"),
     ]
     name_in_help: ClassVar[str] = "Both sides"
 

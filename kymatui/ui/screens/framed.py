@@ -125,6 +125,9 @@ class FramedScreen(PromptingScreen):
         """Whether the widgets are there: not yet while the screen is made, and no more while it is taken away."""
         return self.is_mounted and bool(self.query(TopLine)) and bool(self.query(KeyBar))
 
+    def ask_again(self) -> None:
+        """Asks anew for what is not followed; for screens that have such things."""
+
     def catch_up(self) -> None:
         """Shows everything as it is now."""
         if self.is_whole:

@@ -25,6 +25,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.comparing import CompareScreen
     from kymatui.ui.screens.confirming import ConfirmScreen
     from kymatui.ui.screens.departing import DepartingScreen
+    from kymatui.ui.screens.explaining import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.filling import FormScreen
     from kymatui.ui.screens.fleet import FleetScreen, RuntimeTable
     from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
@@ -43,7 +44,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
         yield scope(app, screen, LiveTable)
     yield scope(app, FleetScreen, RuntimeTable)
-    fleets = (SpreadScreen, WaitsScreen, RecentScreen, CompareScreen)
+    fleets = (SpreadScreen, WaitsScreen, RecentScreen, CompareScreen, SyncScreen, WindowsScreen, WatchersScreen)
     yield from (scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
         yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
@@ -71,6 +72,15 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.comparing import CompareScreen
 
         return CompareScreen()
+    if step.kind in ("sync", "windows", "watchers"):
+        from kymatui.ui.screens.explaining import SyncScreen, WatchersScreen, WindowsScreen
+
+        explained: dict[str, type[FramedScreen]] = {
+            "sync": SyncScreen,
+            "windows": WindowsScreen,
+            "watchers": WatchersScreen,
+        }
+        return explained[step.kind]()
     if step.kind == "channels":
         from kymatui.ui.screens.matrix import MatrixScreen
 

@@ -175,6 +175,7 @@ class RowTable(ScrollView, can_focus=True):
 
         Its own way makes new ones of every line of every paint; it is left to what has borders, padding or opacity.
         """
+        self._refit()  # a table that was hidden when its rows came is drawn before it hears of its size
         self._base = self.rich_style  # which is worked out anew every time it is asked for: once a paint is enough
         if self.styles.gutter != Spacing() or self.opacity < 1 or self.styles.text_opacity < 1:
             return super().render_lines(crop)
