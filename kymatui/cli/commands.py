@@ -59,7 +59,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("adopt", "take over what somebody else installed", "kymatui.cli.direct.adopting:ADOPT"),
     Command("delete", "take a module away, guided", "kymatui.cli.direct.deleting:DELETE"),
     Command("finalizers", "tell what holds a deletion up; let go of one", "kymatui.cli.direct.finalizers:FINALIZERS"),
-    Command("restore", "create again what a deletion kept", "kymatui.cli.direct.deleting:RESTORE"),
+    Command("restore", "create again what a deletion kept", "kymatui.cli.direct.restoring:RESTORE"),
     Command("reconcile", "install what one Manifest asks for, once", "kymatui.cli.operating:RECONCILE"),
     Command("operator", "keep what all Manifests ask for installed, until stopped", "kymatui.cli.operating:OPERATOR"),
     Command("demo", "open the screen on an embedded cluster that needs nothing but Python", "kymatui.cli.demo"),

@@ -1,30 +1,70 @@
-"""What is deleted, as YAML: written before it goes, and created again from it."""
+"""What is deleted, as YAML: written before it goes, and found again on this machine."""
 
 from __future__ import annotations
 
+import calendar
+import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import ObjectRef
-from kymatui.errors import (
-    CancelledError,
-    ConfigurationError,
-    ConflictError,
-    ForbiddenError,
-    InvalidError,
-    NotFoundError,
-)
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import ClusterError, ConfigurationError
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
 
 Object = dict[str, Any]
-_LOOK = 0.5  # seconds between two looks for a kind that is not served yet
+
+_SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
+_MOMENT: Final = "%Y%m%dT%H%M%SZ"
+_NAME: Final = re.compile(r"(?P<module>.+)-(?P<moment>\d{8}T\d{6}Z)\.yaml")
+_HEADING: Final = re.compile(r"# (?P<module>\S+)(?: (?P<version>\S+))? in (?P<cluster>.+?)(?P<klm>, installed by .*)?")
+_IDENTITY: Final = re.compile(r"# cluster (?P<identity>\S+)")
+_OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A file with what was deleted, as its name and its heading tell; empty words for what they do not.
+
+    identity   the uid of its cluster's namespace kube-system: contexts may have one name on two machines
+    made_at    seconds
+    count      of its objects
+    by_klm     lifecycle-manager had installed the module, and is asked for it again first
+    """
+
+    path: Path
+    module: str
+    version: str = ""
+    cluster: str = ""
+    identity: str = ""
+    made_at: float = 0.0
+    count: int = 0
+    by_klm: bool = False
+
+    def not_of(self, name: str, identity: str) -> str:
+        """Why it is none of the cluster of that name and identity; "" where it is, or where nobody knows."""
+        if self.identity and identity:
+            same, again = self.identity == identity, self.cluster == name
+            other = f"another cluster that is called {name}, too" if again else self.cluster
+            return "" if same else f"it was made in {other}, and this is {name}"
+        return f"it was made in {self.cluster}, and this is {name}" if self.cluster not in ("", name) else ""
+
+
+# writing
+
+
+def identity_of(cluster: Cluster) -> str:
+    """What tells a cluster from all others, "" where it may not be read."""
+    try:
+        found = cluster.get(_SYSTEM)
+    except ClusterError:
+        return ""
+    return str(found["metadata"].get("uid") or "") if found is not None else ""
 
 
 def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, heading: Sequence[str]) -> tuple[int, int]:
@@ -44,7 +84,8 @@ def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, headin
     bodies = [clean(_without_secrets(body), None, "") for body in live]
     secrets = sum(body.get("kind") == "Secret" for body in bodies)
     text = dump_documents(bodies)
-    comments = "".join(f"# {line}\n" for line in heading)
+    identity = identity_of(cluster)
+    comments = "".join(f"# {line}\n" for line in (*heading, *((f"cluster {identity}",) if identity else ())))
     keep_secret(path, f"{comments}{text}".encode())
     return len(bodies), secrets
 
@@ -56,6 +97,52 @@ def _without_secrets(body: Object) -> Object:
     return {key: value for key, value in body.items() if key not in ("data", "stringData")}
 
 
+# finding
+
+
+def folder() -> Path:
+    """Where the backups of all clusters are, each with a folder of its own."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_dir("kymatui")) / "backups"
+
+
+def backup_path(context: str, name: str, moment: float) -> Path:
+    """Where what is deleted at a moment (seconds) is kept, below the user's state folder."""
+    inside = re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
+    return folder() / inside / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
+
+
+def backups() -> list[Backup]:
+    """Those of all clusters, the newest first; files that cannot be read are left out."""
+    return sorted(_found(), key=lambda one: (-one.made_at, one.module))
+
+
+def _found() -> Iterator[Backup]:
+    for path in folder().glob("*/*.yaml"):
+        try:
+            yield read_heading(path)
+        except ConfigurationError:
+            continue
+
+
+def read_heading(path: Path) -> Backup:
+    """What a backup says of itself. Raises ConfigurationError where it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        named = _NAME.fullmatch(path.name)
+        made = calendar.timegm(time.strptime(named["moment"], _MOMENT)) if named else path.stat().st_mtime
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    lines = [line for line in text.splitlines()[:5] if line.startswith("#")]
+    heading = _HEADING.fullmatch(lines[0]) if lines else None
+    identity = next((found["identity"] for line in lines if (found := _IDENTITY.fullmatch(line))), "")
+    module = heading["module"] if heading else named["module"] if named else ""
+    version, cluster = (heading["version"] or "", heading["cluster"]) if heading else ("", "")
+    count = len(_OBJECT.findall(text))
+    return Backup(path, module, version, cluster, identity, float(made), count, bool(heading and heading["klm"]))
+
+
 def read_backup(path: Path) -> list[Object]:
     """The objects of a backup. Raises ConfigurationError that names file and line."""
     from kymatui.engine.sources.reading import read_objects
@@ -64,74 +151,3 @@ def read_backup(path: Path) -> list[Object]:
         return read_objects(path.read_bytes(), str(path))
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What came of a restoration; `failed` has the reasons."""
-
-    made: tuple[ObjectRef, ...] = ()
-    there: tuple[ObjectRef, ...] = ()
-    failed: tuple[tuple[ObjectRef, str], ...] = ()
-
-
-def present(objects: Sequence[Object], cluster: Cluster) -> tuple[ObjectRef, ...]:
-    """Those that are there already; nothing is written."""
-    from kymatui.engine.concurrency import each
-
-    refs = [read_ref(body) for body in objects]
-    live = each(refs, cluster.get, threading.Event())
-    return tuple(ref for ref, body in zip(refs, live, strict=True) if body is not None)
-
-
-def restore(
-    objects: Sequence[Object],
-    cluster: Cluster,
-    *,
-    tell: Callable[[str], None] = lambda words: None,
-    cancel: threading.Event | None = None,
-    timeout: float = 0.0,
-) -> Restored:
-    """Creates what is missing, in the order of installation, and leaves what is there as it is.
-
-    What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet is waited for, all in
-    all `timeout` seconds. Raises CancelledError, which says how far it came; a second run goes on there.
-    """
-    from kymatui.engine.ordering import waves
-
-    stop, deadline = cancel or threading.Event(), time.monotonic() + timeout
-    made: list[ObjectRef] = []
-    there: list[ObjectRef] = []
-    failed: list[tuple[ObjectRef, str]] = []
-    for wave in waves(list(objects)):
-        for body in wave:
-            if stop.is_set():
-                raise CancelledError(
-                    f"stopped: {len(made)} of {len(objects)} objects were created, and stay",
-                    hint="restore again to go on",
-                )
-            ref = read_ref(body)
-            try:
-                is_new = _create(body, cluster, stop, deadline)
-            except (NotFoundError, InvalidError, ForbiddenError) as error:
-                failed.append((ref, str(error)))
-            else:
-                (made if is_new else there).append(ref)
-                tell(f"{ref} {'created' if is_new else 'is there already'}")
-        cluster.forget_kinds()
-    return Restored(tuple(made), tuple(there), tuple(failed))
-
-
-def _create(body: Object, cluster: Cluster, stop: threading.Event, deadline: float) -> bool:
-    """Whether it was created; False where it is there."""
-    while True:
-        try:
-            cluster.create(body)
-        except ConflictError:
-            return False
-        except NotFoundError:
-            if time.monotonic() >= deadline or stop.wait(_LOOK):
-                raise
-            cluster.forget_kinds()
-        else:
-            return True

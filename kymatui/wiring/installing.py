@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind
@@ -160,13 +159,3 @@ def _places(cluster: Cluster, name: str) -> Iterator[str]:
             yield str(raw["metadata"]["namespace"])
     for raw in cluster.list(_SECRET, labels=f"owner=helm,name={name}"):
         yield str(raw["metadata"]["namespace"])
-
-
-def backup_path(context: str, name: str, moment: str) -> Path:
-    """Where what is deleted is kept, below the user's state folder."""
-    import re
-
-    import platformdirs
-
-    folder = re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
-    return Path(platformdirs.user_state_dir("kymatui")) / "backups" / folder / f"{name}-{moment}.yaml"

@@ -32,6 +32,7 @@ from kymatui.ui.screens.plan import PlanScreen
 from kymatui.ui.widgets.frame import TopLine
 from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.wiring import SessionOptions
+from kymatui.wiring.backups import folder, identity_of
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import FetchOptions, manifest_site
 from kymatui.wiring.remote import RemoteOptions, open_remote
@@ -176,7 +177,40 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         await ended(person)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await delete(person, Turn.UNDEPLOY)
-    assert version(cluster) == ""
+        assert version(cluster) == ""
+        await restore(person, cluster)
+    cluster.delete(CONFIG_MAP)
+
+
+async def restore(person: Person, cluster: Cluster) -> None:
+    """What was deleted comes back from its backup; one of another cluster says so before anything."""
+    (kept,) = folder().glob("*/cache-*.yaml")
+    foreign = kept.with_name("cache-20010101T000000Z.yaml")
+    foreign.write_text(kept.read_text().replace(identity_of(cluster), "of-another"))
+    await person.types("restore cache")
+    await person.sees(ChoiceScreen)
+    notes = [row.cells["note"].text for row in person.app.screen.query_one(PlanTable).rows]
+    assert notes == ["1 object, of open", "1 object, of open, ANOTHER CLUSTER"]
+    await person.press("j", "enter")
+    await person.sees(PlanScreen)
+    assert "it was made in another cluster that is called open, too" in text(person.app, "#plan-words")
+    await person.press("enter")
+    assert "create it in open all the same" in text(person.app, ".plan-tick:focus")
+    await person.press("e")
+    await person.sees(ChoiceScreen)
+    await person.press("k", "enter")
+    await person.sees(PlanScreen)
+    assert person.lines() == ["+ ConfigMap modules/cache create"]
+    number = len(person.app.desk.jobs) + 1
+    await person.accepts()
+    assert await person.ended(number) == "done: 1 created, 0 were there already"
+    assert version(cluster) == "1.1.0"
+    await person.types("restore cache")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.sees(PlanScreen)
+    assert "everything is there" in text(person.app, "#plan-words")
+    await person.press("escape")
 
 
 async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installation_to_its_end(

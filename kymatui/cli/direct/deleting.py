@@ -1,4 +1,4 @@
-"""`kymatui delete NAME` and `kymatui restore FILE`: what is left is shown first, and kept before it goes."""
+"""`kymatui delete NAME`: what is left is shown first, and kept before it goes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.departures import departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
-from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.cli.printing import document, say
+from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure
     from kymatui.wiring.agreeing import Agreement
-    from kymatui.wiring.backups import Restored
     from kymatui.wiring.turning import Departed
 
 
@@ -56,63 +54,7 @@ class DeleteCommand:
             return deletions[0].go() if len(deletions) == 1 else delete_several(place, deletions)
 
 
-class RestoreCommand:
-    """Creates again what a backup holds; what is there already is left as it is."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a backup of `kymatui delete`")
-        add_running(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        from kymatui.wiring.backups import Restored, present, read_backup, restore
-
-        with opened(args) as place:
-            if not args.dry_run:
-                place.may_write()
-            objects = read_backup(Path(args.file))
-            say(f"{len(objects)} objects are in {args.file}", sys.stderr)
-            if args.dry_run:
-                return _restored(args, objects, Restored(there=present(objects, place.cluster)), "planned")
-            confirm(f"Create those of them that are missing in {place.cluster.name}?", yes=args.yes)
-            with cancellable() as cancel:
-                timeout = args.timeout if args.wait else 0.0
-                ended = restore(
-                    objects,
-                    place.cluster,
-                    tell=lambda words: say(f"  {words}", sys.stderr),
-                    cancel=cancel,
-                    timeout=timeout,
-                )
-        _restored(args, objects, ended, "unfinished" if ended.failed else "done")
-        if ended.failed:
-            said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
-            raise PartlyDoneError(
-                f"{len(ended.failed)} of {len(objects)} objects could not be created: {said}",
-                hint="install the module (or its definitions and namespaces) first, then restore again",
-            )
-        return 0
-
-
-DELETE, RESTORE = DeleteCommand(), RestoreCommand()
-
-
-def _restored(args: argparse.Namespace, objects: Sequence[dict[str, Any]], ended: Restored, outcome: str) -> int:
-    """What came of each object, or what would."""
-    from kymatui.domain.objects import read_ref
-
-    refs, reasons = [read_ref(body) for body in objects], dict(ended.failed)
-    to_make = "create" if outcome == "planned" else "created"
-    words = {ref: "there" if ref in ended.there else "failed" if ref in reasons else to_make for ref in refs}
-    if args.output in ("json", "yaml"):
-        rows = [{"object": str(ref), "result": words[ref], "reason": reasons.get(ref)} for ref in refs]
-        say(document({"file": args.file, "objects": rows, "outcome": outcome}, args.output))
-    elif args.output == "md" or outcome == "planned":
-        draw = markdown if args.output == "md" else table
-        say(draw(("OBJECT", "RESULT", "REASON"), [[str(ref), words[ref], reasons.get(ref, "")] for ref in refs]))
-    else:
-        failed = f", {len(ended.failed)} failed" if ended.failed else ""
-        say(f"{len(ended.made)} created, {len(ended.there)} were there already{failed}")
-    return 0
+DELETE = DeleteCommand()
 
 
 class Deletion:
@@ -162,11 +104,10 @@ class Deletion:
 
     def agreement(self, seen: Departure) -> Agreement:
         from kymatui.wiring.agreeing import Agreement
-        from kymatui.wiring.installing import backup_path
+        from kymatui.wiring.backups import backup_path
 
         args = self._args
-        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        where = Path(args.backup) if args.backup else backup_path(seen.cluster, self.name, moment)
+        where = Path(args.backup) if args.backup else backup_path(seen.cluster, self.name, time.time())
         kept = None if args.no_backup else where
         timeout = args.timeout if args.wait else 0.0
         return Agreement(args.cascade, args.accept_unknown, self._way, kept, timeout, seen)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError
-from kymatui.ui.flows import manifesting
+from kymatui.ui.flows import manifesting, restoring
 from kymatui.ui.flows.deleting import not_there, open_deletion
 from kymatui.ui.flows.installing import adopt, install, upgrade, why_not, why_not_adopted
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
@@ -104,6 +104,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "delete", "delete, guided…", "ctrl-d", lambda app, names: open_deletion(app, names[0]), not_there, many=False
+    ),
+    Action(
+        "restore",
+        "restore what was deleted of it…",
+        "",
+        lambda app, names: restoring.choose(app, names[0]),
+        restoring.why_not,
+        many=False,
     ),
 )
 

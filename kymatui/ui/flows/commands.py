@@ -13,6 +13,7 @@ from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.actions import Flow, menu, relabel_words
 from kymatui.ui.flows.installing import adopt, install, upgrade
+from kymatui.ui.flows.restoring import restore_words
 from kymatui.ui.flows.resuming import resume
 from kymatui.ui.flows.toggling import OWN, SAME, toggle
 from kymatui.ui.navigation import Step
@@ -72,6 +73,13 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand(
         "delete", "the guided deletion of a module", partial(_delete, app), arguments=partial(_names, app)
+    )
+    yield ScreenCommand(
+        "restore",
+        "create again what a deletion kept",
+        lambda words: app.desk.flow(restore_words(app, words)),
+        usage="restore [NAME|FILE]",
+        arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "resume",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -55,13 +54,12 @@ def not_there(app: KymatuiApp, names: Sequence[str]) -> str:
 
 async def delete(app: KymatuiApp, screen: DepartingScreen) -> None:
     """Shows what the deletion will do from here on, and begins it when that is agreed to."""
-    from kymatui.wiring.installing import backup_path
+    from kymatui.wiring.backups import backup_path
 
     desk, module, way = app.desk, screen.module, screen.way
     departing = departing_of(app)
     seen = await desk.aside(lambda: departing.look(module, way=way))
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(app.clock()))
-    backup = backup_path(seen.cluster, module, moment) if screen.keeps_backup else None
+    backup = backup_path(seen.cluster, module, app.clock()) if screen.keeps_backup else None
     shown = preview(seen, accept_unknown=screen.accept_unknown, backup=str(backup) if backup is not None else "")
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:

@@ -85,6 +85,8 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
     said = [(f"d next: {turn.value}", "accent")]
     if seen.refusal:
         said = [(plain(seen.refusal), "error" if turn is Turn.REFUSED else "ready")]
+        if turn is Turn.GONE:
+            said.append((f":restore {plain(seen.module)} creates again what was kept of it", "muted"))
     elif turn is Turn.FOLLOW:
         said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
     if seen.manifest is not None and seen.control:

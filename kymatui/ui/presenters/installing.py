@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.engine.diffing import FieldChange
 from kymatui.engine.plans import Action, Plan, Step
 from kymatui.ui.presenters.documents import as_yaml
 from kymatui.wiring.directing import Standing, is_lower
@@ -71,7 +72,12 @@ def difference(step: Step) -> Iterator[str]:
     """What changes in one object, as lines that begin with `+ `, `- ` or `! `."""
     for conflict in step.conflicts:
         yield f"! {conflict.path} is owned by {conflict.manager}"
-    for change in step.changes:
+    yield from changed_fields(step.changes)
+
+
+def changed_fields(changes: Iterable[FieldChange]) -> Iterator[str]:
+    """What changes in fields, as lines that begin with `+ ` or `- `."""
+    for change in changes:
         if change.before is not None:
             yield from (f"- {line}" for line in _field(change.path, change.before))
         if change.after is not None:

@@ -1,0 +1,164 @@
+"""`kymatui restore [NAME|FILE]`: what a deletion kept is created again; without a word, what is kept is listed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.asking import confirm
+from kymatui.cli.direct.options import Place, add_running, cancellable, opened
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.errors import ConfigurationError, PartlyDoneError
+
+if TYPE_CHECKING:
+    from kymatui.wiring.backups import Backup
+    from kymatui.wiring.restoring import Foreseen, Restored
+
+
+class RestoreCommand:
+    """Creates again what a backup holds; what is there already is left as it is."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        what = (
+            "a backup of `kymatui delete`, or the module whose newest backup of this cluster is meant (default: list)"
+        )
+        parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        if not args.file:
+            return _list(args.output)
+        with opened(args) as place:
+            if not args.dry_run:
+                place.may_write()
+            return _Restoration(place).go()
+
+
+RESTORE = RestoreCommand()
+
+
+def _list(form: str) -> int:
+    """All backups of this machine; asks no server."""
+    from kymatui.wiring.backups import backups, folder
+
+    found = backups()
+    if form in ("json", "yaml"):
+        say(document({"folder": str(folder()), "backups": [_json(one) for one in found]}, form))
+    elif found:
+        heads = ("MODULE", "VERSION", "CLUSTER", "DELETED", "OBJECTS", "FILE")
+        rows = [[one.module, one.version, one.cluster, moment(one), str(one.count), str(one.path)] for one in found]
+        say((markdown if form == "md" else table)(heads, rows))
+    else:
+        say(f"no backups are in {folder()}; `kymatui delete` makes them", sys.stderr)
+    return 0
+
+
+def moment(one: Backup) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
+
+
+def _json(one: Backup) -> dict[str, Any]:
+    return {
+        "file": str(one.path),
+        "module": one.module or None,
+        "version": one.version or None,
+        "cluster": one.cluster or None,
+        "madeAt": one.made_at,
+        "objects": one.count,
+        "installedByLifecycleManager": one.by_klm,
+    }
+
+
+class _Restoration:
+    """One run of `kymatui restore FILE`."""
+
+    def __init__(self, place: Place) -> None:
+        from kymatui.wiring.backups import identity_of, read_backup, read_heading
+
+        self._place, self._args = place, place.args
+        self._identity = identity_of(place.cluster)
+        self._path = self._found(place.args.file)
+        self._heading = read_heading(self._path)
+        self._objects = read_backup(self._path)
+
+    def _found(self, word: str) -> Path:
+        """The file; of a module's name its newest backup of this cluster."""
+        from kymatui.wiring.backups import backups, folder
+
+        path = Path(word)
+        if path.exists() or len(path.parts) > 1 or path.suffix:
+            return path
+        named = [one for one in backups() if one.module == word]
+        ours = [one for one in named if not one.not_of(self._place.cluster.name, self._identity)]
+        if ours:
+            return ours[0].path
+        others = f"of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
+        raise ConfigurationError(
+            f"there is no backup of {word} of {self._place.cluster.name} in {folder()}",
+            hint=others or "`kymatui restore` lists all there are",
+        )
+
+    def go(self) -> int:
+        from kymatui.wiring.restoring import foresee
+
+        args, name = self._args, self._place.cluster.name
+        say(f"{len(self._objects)} objects are in {self._path}", sys.stderr)
+        stranger = self._heading.not_of(name, self._identity)
+        if stranger:
+            say(f"warning: {stranger}", sys.stderr)
+        if self._heading.by_klm:
+            module = self._heading.module
+            said = f"lifecycle-manager had installed {module}: `kymatui enable {module}` asks for it again, before this"
+            say(said, sys.stderr)
+        if args.dry_run:
+            return self._print_plan(foresee(self._objects, self._place.cluster))
+        where = f"{name}, though {stranger}" if stranger else name
+        confirm(f"Create those of them that are missing in {where}?", yes=args.yes)
+        return self._carry_out()
+
+    def _carry_out(self) -> int:
+        from kymatui.wiring.restoring import restore
+
+        def tell(words: str) -> None:
+            say(f"  {words}", sys.stderr)
+
+        args = self._args
+        with cancellable() as cancel:
+            timeout = args.timeout if args.wait else 0.0
+            ended = restore(self._objects, self._place.cluster, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
+        self._print(ended)
+        if ended.failed:
+            said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
+            raise PartlyDoneError(
+                f"{len(ended.failed)} of {len(self._objects)} objects could not be created: {said}",
+                hint="install the module (or its definitions and namespaces) first, then restore again",
+            )
+        return 0
+
+    # printing
+
+    def _print_plan(self, seen: Sequence[Foreseen]) -> int:
+        self._say([(str(one.ref), one.fate.value, one.reason) for one in seen], "planned")
+        return 0
+
+    def _print(self, ended: Restored) -> None:
+        rows = [(str(ref), "created", "") for ref in ended.made]
+        rows += [(str(ref), "there", "") for ref in ended.there]
+        rows += [(str(ref), "failed", reason) for ref, reason in ended.failed]
+        if self._args.output != "table":
+            self._say(rows, "unfinished" if ended.failed else "done")
+            return
+        failed = f", {len(ended.failed)} failed" if ended.failed else ""
+        say(f"{len(ended.made)} created, {len(ended.there)} were there already{failed}")
+
+    def _say(self, rows: Sequence[tuple[str, str, str]], outcome: str) -> None:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
+            say(document({"file": str(self._path), "objects": objects, "outcome": outcome}, form))
+        else:
+            say((markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows]))

@@ -1,0 +1,105 @@
+"""What a deletion kept is created again from the screen: which backup, what would come of it, the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.jobs import module_key
+from kymatui.domain.previews import Verdict
+from kymatui.domain.problems import Actor
+from kymatui.errors import ConfigurationError, PartlyDoneError
+from kymatui.ui.flows.deleting import departing_of
+from kymatui.ui.presenters.restoring import preview, question, title
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.backups import Backup, backups, folder, identity_of, read_backup, read_heading
+from kymatui.wiring.jobs import Report, Work
+from kymatui.wiring.restoring import foresee, restore
+
+if TYPE_CHECKING:
+    from kymatui.engine.ports import Cluster
+    from kymatui.ui.app import KymatuiApp
+
+Object = dict[str, Any]
+_STEP = "create what is missing"
+_STAYS = "what is created stays; the same again creates the rest"
+_PATIENCE = 300.0  # seconds for definitions, namespaces and what is still being deleted
+
+
+def why_not(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why nothing of these can be restored; "" where a backup of one is on this machine."""
+    del app
+    kept = {one.module for one in backups()}
+    return "" if kept.intersection(names) else f"no backup of it is on this machine, below {folder()}"
+
+
+async def restore_words(app: KymatuiApp, words: Sequence[str]) -> None:
+    """`restore [NAME|FILE]`: of all modules, of one, or what a file holds."""
+    word = words[0] if words else ""
+    path = Path(word).expanduser()
+    if word and (path.suffix or len(path.parts) > 1):
+        await _restore(app, await app.desk.aside(lambda: read_heading(path)))
+    else:
+        await choose(app, word)
+
+
+async def choose(app: KymatuiApp, module: str = "") -> None:
+    """From the choice of a backup to the job."""
+    cluster = departing_of(app).cluster
+    found = [one for one in await app.desk.aside(backups) if module in ("", one.module)]
+    if not found:
+        of_it = f" of {module}" if module else ""
+        hint = "a guided deletion (ctrl-d) makes one"
+        raise ConfigurationError(f"there is no backup{of_it} below {folder()}", hint=hint)
+    identity = await app.desk.aside(lambda: identity_of(cluster))
+    asked = question(found, cluster.name, identity)
+    while True:
+        chosen = await app.push_screen_wait(ChoiceScreen("restore what was deleted", [asked]))
+        if chosen is None:
+            return
+        backup = next(one for one in found if str(one.path) == chosen["backup"])
+        if await _restore(app, backup) is not Verdict.EDITED:
+            return
+
+
+async def _restore(app: KymatuiApp, backup: Backup) -> Verdict:
+    desk, cluster = app.desk, departing_of(app).cluster
+    objects = await desk.aside(lambda: read_backup(backup.path))
+    stranger = backup.not_of(cluster.name, await desk.aside(lambda: identity_of(cluster)))
+    seen = await desk.aside(lambda: foresee(objects, cluster))
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    answer = await app.push_screen_wait(PlanScreen(preview(backup, seen, cluster.name, stranger, charge)))
+    if answer.is_yes:
+        keeps = frozenset({module_key(backup.module)}) if backup.module else frozenset()
+        run = partial(_carry_out, objects, cluster)
+        desk.start(Work(title(backup), run, backup.module, keeps, (_STEP,), _STAYS), partial(_again, app, backup))
+    return answer.verdict
+
+
+async def _again(app: KymatuiApp, backup: Backup) -> None:
+    """What is there by now is seen, and left."""
+    await _restore(app, backup)
+
+
+def _carry_out(objects: Sequence[Object], cluster: Cluster, report: Report) -> str:
+    report.step(_STEP)
+    done = 0
+
+    def tell(words: str) -> None:
+        nonlocal done
+        done += 1
+        report.say(words, done=done, total=len(objects))
+
+    def wait(words: str) -> None:
+        report.wait(words, Actor.YOU)
+
+    ended = restore(objects, cluster, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
+    words = f"{len(ended.made)} created, {len(ended.there)} were there already"
+    if ended.failed:
+        said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
+        hint = "install the module (or its definitions and namespaces) first, then restore again"
+        raise PartlyDoneError(f"{words}, {len(ended.failed)} could not be created: {said}", hint=hint)
+    return words

@@ -1,0 +1,220 @@
+"""What a backup holds is created again: seen before, and then done; what is there is left as it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
+
+if TYPE_CHECKING:
+    from kymatui.engine.diffing import FieldChange
+    from kymatui.engine.ports import Cluster
+
+Object = dict[str, Any]
+_LOOK = 0.5  # seconds between two looks for a kind that is not served yet, and for what is still being deleted
+_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+_LEAVING = "being terminated"  # of a namespace, as the server says it
+_GOING = "it is still being deleted"
+
+
+class Fate(StrEnum):
+    """What will become of one object."""
+
+    CREATE = "create"
+    THERE = "there"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them."""
+
+    ref: ObjectRef
+    fate: Fate
+    reason: str = ""
+    changes: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came of a restoration; `failed` has the reasons."""
+
+    made: tuple[ObjectRef, ...] = ()
+    there: tuple[ObjectRef, ...] = ()
+    failed: tuple[tuple[ObjectRef, str], ...] = ()
+
+
+# seeing
+
+
+def foresee(objects: Sequence[Object], cluster: Cluster) -> tuple[Foreseen, ...]:
+    """What would become of each, in the order of installation; asks the server without writing anything."""
+    from kymatui.engine.concurrency import each
+    from kymatui.engine.ordering import defined_kinds, is_definition, waves
+
+    inside = [body for wave in waves(list(objects)) for body in wave]
+    kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
+    names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
+    wanted = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
+    stop = threading.Event()
+    there = each([ObjectRef(_NAMESPACE, "", name) for name in wanted], lambda ref: _is_there(ref, cluster), stop)
+    missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
+    sight = _Sight(cluster, kinds, names, missing)
+    return tuple(each(inside, sight.of, stop))
+
+
+def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
+    """Taken for granted where the user may not look."""
+    try:
+        return cluster.get(ref) is not None
+    except ForbiddenError:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What comes with the backup, and which namespaces are missing now."""
+
+    cluster: Cluster
+    kinds: frozenset[GroupVersionKind]
+    namespaces: frozenset[str]
+    missing: frozenset[str]
+
+    def of(self, body: Object) -> Foreseen:
+        from kymatui.engine.diffing import compare
+
+        ref = read_ref(body)
+        try:
+            live = self.cluster.get(ref)
+        except ForbiddenError as error:
+            return Foreseen(ref, Fate.CREATE, f"not checked: {error}", compare(None, body))
+        if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
+            return Foreseen(ref, Fate.BLOCKED, f"{_GOING}: that is waited for")
+        if live is not None:
+            apart = tuple(one for one in compare(live, body) if one.after is not None)
+            reason = "it is there, differs from the backup, and stays as it is" if apart else "it is there, and stays"
+            return Foreseen(ref, Fate.THERE, reason, apart)
+        fate, reason = self._of_missing(ref, body)
+        return Foreseen(ref, fate, reason, compare(None, body))
+
+    def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[Fate, str]:
+        if self.cluster.kind(ref.kind) is None:
+            if ref.kind in self.kinds:
+                return Fate.CREATE, "its definition is created before"
+            return Fate.BLOCKED, f"the cluster does not serve {ref.kind}: install the module first"
+        if ref.namespace in self.missing:
+            if ref.namespace in self.namespaces:
+                return Fate.CREATE, f"the namespace {ref.namespace} is created before"
+            return Fate.BLOCKED, f"the namespace {ref.namespace} does not exist"
+        empty = "without its data: a backup holds no values of Secrets" if _is_secret(body) else ""
+        return (Fate.CREATE, empty) if self.cluster.read_only else self._tried(body, empty)
+
+    def _tried(self, body: Object, note: str) -> tuple[Fate, str]:
+        try:
+            self.cluster.create(body, dry_run=True)
+        except ConflictError:
+            return Fate.THERE, "somebody has just made it"
+        except (NotFoundError, ForbiddenError, InvalidError) as error:
+            return Fate.BLOCKED, str(error)
+        return Fate.CREATE, note
+
+
+def _is_secret(body: Object) -> bool:
+    return body.get("kind") == "Secret" and body.get("apiVersion") == "v1"
+
+
+# doing
+
+
+def restore(
+    objects: Sequence[Object],
+    cluster: Cluster,
+    *,
+    tell: Callable[[str], None] = lambda words: None,
+    wait: Callable[[str], None] = lambda words: None,
+    cancel: threading.Event | None = None,
+    timeout: float = 0.0,
+) -> Restored:
+    """Creates what is missing, in the order of installation, and leaves what is there as it is.
+
+    What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
+    is still being deleted, is waited for, all in all `timeout` seconds; `wait` is told so. Raises CancelledError, which
+    says how far it came; a second run goes on there.
+    """
+    from kymatui.engine.ordering import waves
+
+    run = _Run(cluster, cancel or threading.Event(), time.monotonic() + timeout, wait)
+    made: list[ObjectRef] = []
+    there: list[ObjectRef] = []
+    failed: list[tuple[ObjectRef, str]] = []
+    for wave in waves(list(objects)):
+        for body in wave:
+            if run.stop.is_set():
+                raise CancelledError(
+                    f"stopped: {len(made)} of {len(objects)} objects were created, and stay",
+                    hint="restore again to go on",
+                )
+            ref = read_ref(body)
+            try:
+                is_new = run.create(ref, body)
+            except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
+                failed.append((ref, str(error)))
+            else:
+                (made if is_new else there).append(ref)
+                tell(f"{ref} {'created' if is_new else 'is there already'}")
+        cluster.forget_kinds()
+    return Restored(tuple(made), tuple(there), tuple(failed))
+
+
+@dataclass(slots=True)
+class _Run:
+    cluster: Cluster
+    stop: threading.Event
+    deadline: float
+    wait: Callable[[str], None]
+    told: set[ObjectRef] = field(default_factory=set)
+
+    def create(self, ref: ObjectRef, body: Object) -> bool:
+        """Whether it was created; False where it is there to stay."""
+        while True:
+            try:
+                self.cluster.create(body)
+            except ConflictError:
+                if not self._is_going(ref):
+                    return False
+                self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again when it is gone"))
+            except (NotFoundError, ForbiddenError) as error:
+                if isinstance(error, ForbiddenError) and _LEAVING not in str(error):
+                    raise
+                self._patient(ref, error)
+                self.cluster.forget_kinds()
+            else:
+                return True
+
+    def _is_going(self, ref: ObjectRef) -> bool:
+        live = self.cluster.get(ref)
+        return live is None or bool((live.get("metadata") or {}).get("deletionTimestamp"))
+
+    def _patient(self, ref: ObjectRef, error: ClusterError) -> None:
+        """Waits a moment, or raises the error where there is no time left."""
+        if time.monotonic() >= self.deadline:
+            raise error
+        if ref not in self.told:
+            self.told.add(ref)
+            self.wait(f"{ref} has to wait: {error}")
+        if self.stop.wait(_LOOK):
+            raise error

@@ -1,0 +1,118 @@
+"""Backups: what they say of themselves, what would come of their objects, and what is created again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kymatui.domain.objects import read_ref
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import ConfigurationError
+from kymatui.wiring.backups import Backup, backup_path, backups, identity_of, read_backup, read_heading, write_backup
+from kymatui.wiring.restoring import Fate, foresee, restore
+from tests.engine import objects as make
+from tests.engine.places import Place
+
+MADE = 1_795_262_400.0
+HERE = Backup(Path("x"), "keda", cluster="prod", identity="u1")
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize(
+    ("name", "identity", "why"),
+    [
+        ("prod", "u1", ""),
+        ("renamed", "u1", ""),
+        ("prod", "u2", "it was made in another cluster that is called prod, too, and this is prod"),
+        ("dev", "u2", "it was made in prod, and this is dev"),
+        ("dev", "", "it was made in prod, and this is dev"),
+        ("prod", "", ""),
+    ],
+)
+def test_a_backup_knows_its_cluster_by_more_than_its_name(name: str, identity: str, why: str) -> None:
+    assert HERE.not_of(name, identity) == why
+
+
+def test_backups_are_found_again_with_what_they_say_of_themselves(place: Place) -> None:
+    place.make_namespace()
+    place.kubectl(make.config_map("a", place.namespace))
+    refs = [read_ref(make.config_map("a", place.namespace))]
+    path, older = backup_path("prod/eu", "keda", MADE), backup_path("prod/eu", "nats", MADE - 60)
+    heading = ("keda 1.5.0 in prod/eu, installed by lifecycle-manager", "`kymatui enable keda` asks for it again")
+    assert write_backup(path, refs, place.cluster, heading) == (1, 0)
+    write_backup(older, refs, place.cluster, ("nats in prod/eu",))
+    identity = identity_of(place.cluster)
+    assert identity
+    assert backups() == [
+        Backup(path, "keda", "1.5.0", "prod/eu", identity, MADE, 1, by_klm=True),
+        Backup(older, "nats", "", "prod/eu", identity, MADE - 60, 1),
+    ]
+    mine = place.folder / "mine.yaml"
+    mine.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
+    assert (read_heading(mine).module, read_heading(mine).cluster, read_heading(mine).count) == ("", "", 1)
+
+
+def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Place) -> None:
+    place.make_namespace()
+    place.kubectl(make.config_map("there", place.namespace, a="2"))
+    held = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "held")
+    place.raw.apply({**make.config_map("held", place.namespace), "metadata": metadata(place, "held", "a/b")})
+    place.raw.delete(held)
+    wanted = [
+        make.custom(place.group, "Thing", "t", place.namespace),
+        make.definition(place.group, "Thing"),
+        make.custom("nobody.example", "Nothing", "n", place.namespace),
+        make.config_map("lost", "nowhere"),
+        make.config_map("missing", place.namespace, a="1"),
+        make.config_map("there", place.namespace, a="1"),
+        make.config_map("held", place.namespace),
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": place.namespace}},
+    ]
+    seen = {one.ref.name: one for one in foresee(wanted, place.connect())}
+    assert {name: (one.fate, one.reason) for name, one in seen.items()} == {
+        f"things.{place.group}": (Fate.CREATE, ""),
+        "t": (Fate.CREATE, "its definition is created before"),
+        "n": (Fate.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
+        "lost": (Fate.BLOCKED, "the namespace nowhere does not exist"),
+        "missing": (Fate.CREATE, ""),
+        "there": (Fate.THERE, "it is there, differs from the backup, and stays as it is"),
+        "held": (Fate.BLOCKED, "it is still being deleted: that is waited for"),
+        "s": (Fate.CREATE, "without its data: a backup holds no values of Secrets"),
+    }
+    assert [(one.path, one.before, one.after) for one in seen["there"].changes] == [("data.a", "2", "1")]
+
+    ended = restore(wanted, place.cluster)
+    assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}
+    assert [ref.name for ref in ended.there] == ["there"]
+    assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "held"}
+    assert "still being deleted" in next(reason for ref, reason in ended.failed if ref == held)
+
+
+def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
+    place.make_namespace()
+    body = make.config_map("held", place.namespace)
+    place.raw.apply({**body, "metadata": metadata(place, "held", "a/b")})
+    place.raw.delete(read_ref(body))
+    waits: list[str] = []
+
+    def let_go(words: str) -> None:
+        waits.append(words)
+        place.raw.apply({**body, "metadata": metadata(place, "held")}, force=True)
+
+    assert restore([body], place.cluster, wait=let_go, timeout=30).made == (read_ref(body),)
+    assert len(waits) == 1
+    assert "still being deleted" in waits[0]
+
+
+def test_a_backup_that_is_gone_is_named(place: Place) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot read .*gone\.yaml"):
+        read_backup(place.folder / "gone.yaml")
+
+
+def metadata(place: Place, name: str, *finalizers: str) -> dict[str, object]:
+    return {"name": name, "namespace": place.namespace, "finalizers": list(finalizers)}
