@@ -33,7 +33,7 @@ def why_not(app: KymatuiApp, names: Sequence[str]) -> str:
     """Why nothing of these can be restored; "" where a backup of one is on this machine."""
     del app
     kept = {one.module for one in backups()}
-    return "" if kept.intersection(names) else f"no backup of it is on this machine, below {folder()}"
+    return "" if kept.intersection(names) else "no backup of it is on this machine"
 
 
 async def restore_words(app: KymatuiApp, words: Sequence[str]) -> None:
