@@ -199,3 +199,19 @@ def _write(document: Json, path: Path, value: object) -> None:
     _write(below, tuple(rest), value)
     if not below:
         document.pop(first, None)
+
+
+def overrides(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document says otherwise than the defaults that it was made of; null for what it left out.
+
+    Only that is a person's own: whatever is as the defaults have it follows them when they change.
+    """
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        before = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            if below := overrides(value, before):
+                found[key] = below
+        elif key not in defaults or value != before or isinstance(value, bool) is not isinstance(before, bool):
+            found[key] = value
+    return found | {key: None for key, before in defaults.items() if key not in document and before is not None}

@@ -6,8 +6,8 @@ A preview is words and signs alone; whatever is planned (an edit of a Kyma, an i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -88,6 +88,33 @@ class Preview:
             agreed = typed.get(one.id, "").strip() == one.typed if one.typed else one.id in ticked
             if not agreed:
                 yield one
+
+
+def joined(title: str, parts: Mapping[str, Preview], left_out: Sequence[str] = ()) -> Preview:
+    """Previews of several modules as one; what is said and asked stands behind the module's name.
+
+    `left_out` are modules that are not in it, each with the reason.
+    """
+
+    def of(word: str) -> Iterator[str]:
+        yield from (f"{name}: {text}" for name, one in parts.items() for text in getattr(one, word))
+
+    charges = dict.fromkeys(one.charge for one in parts.values() if one.charge)
+    return Preview(
+        title,
+        tuple(replace(line, name=f"{name}: {line.name}") for name, one in parts.items() for line in one.lines),
+        "; ".join(charges),
+        tuple(of("refusals")),
+        (*of("warnings"), *(f"left out: {words}" for words in left_out)),
+        tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),
+        tuple(of("grants")),
+        tuple(
+            replace(consent, id=f"{consent.id} {name}", words=f"{name}: {consent.words}")
+            for name, one in parts.items()
+            for consent in one.consents
+        ),
+        f"{title[:1].upper()}{title[1:]}?",
+    )
 
 
 class Verdict(StrEnum):

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.domain.catalog import catalog
 from kymatui.domain.direct import choose, is_downgrade, refusals, taken_over
-from kymatui.domain.forms import Field, fields
+from kymatui.domain.forms import Field, fields, overrides
 from kymatui.domain.observing import observe
 from kymatui.domain.versions import order, same
-from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles import Bundle
     from kymatui.engine.inventories import Inventory
     from kymatui.engine.plans import Intent, Plan
     from kymatui.engine.ports import Blobs, Cluster
+    from kymatui.engine.sources.charts import LoadedChart
+    from kymatui.wiring.installing import Source
     from kymatui.wiring.jobs import Report
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
 Object = dict[str, Any]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,19 @@ class Standing:
     known: Inventory | None
     versions: tuple[str, ...]
 
+    @property
+    def known_chart(self) -> bool:
+        """Whether what is installed is a Helm release."""
+        return self.known is not None and self.known.chart
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a person chose; `document` is the default resource, or a chart's values, None as the source has it.
 
-    chart  a chart instead of the catalog's template: a path, a URL, or `oci://…`
-    adopt  what is there becomes kymatui's, over whoever owns it now
+    chart         a chart instead of the catalog's template: a path, a URL, `oci://…`, or its name in the repository
+    keeps_values  the chart's release keeps the values that it has; `document` says otherwise where it is given
+    adopt         what is there becomes kymatui's, over whoever owns it now
     """
 
     module: str
@@ -61,6 +71,31 @@ class Wanted:
     prune_definitions: bool = False
     force: bool = False
     adopt: bool = False
+    repository: str = ""
+    keeps_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be done of what was asked for, and of the rest why not: "istio: it is managed by …"."""
+
+    wanted: tuple[Wanted, ...]
+    left_out: tuple[str, ...]
+
+    def require(self) -> None:
+        """Raises RefusedError where nothing can be done."""
+        if not self.wanted:
+            raise RefusedError("; ".join(self.left_out) or "there is nothing to do", hint="nothing was changed")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Plans of what was chosen, each with what there was before; `left_out` says why there is none for the rest."""
+
+    wanted: tuple[Wanted, ...]
+    plans: tuple[Plan, ...]
+    standings: tuple[Standing, ...]
+    left_out: tuple[str, ...]
 
 
 class Directing:
@@ -85,7 +120,7 @@ class Directing:
 
         return self._given if self._given is not None else fetcher()
 
-    def standing(self, module: str) -> Standing:
+    def standing(self, module: str, namespace: str = "") -> Standing:
         """Asks the server only for what is installed."""
         from kymatui.wiring.installing import find_installed
 
@@ -94,10 +129,73 @@ class Directing:
         row = seen.row(module)
         never = tuple(refusals(seen, module, row, snapshot.feeds, direct=True))
         careful = tuple(refusals(seen, module, row, snapshot.feeds, direct=False))
-        known = find_installed(self._cluster, module)
+        known = find_installed(self._cluster, module, namespace)
         offers = [template.version for template in observe(snapshot).shelf.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=order, reverse=True))
         return Standing(module, never, "; ".join(careful) if not never else "", known, versions)
+
+    def installations(self, modules: Sequence[str]) -> Choices:
+        """The newest version of each, of those that are not installed."""
+
+        def choice(module: str) -> Wanted:
+            standing = self._open(module)
+            if standing.known is not None:
+                raise RefusedError(f"{standing.known.version} is installed already".strip())
+            best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
+            if not best:
+                raise RefusedError("no catalog offers it")
+            return Wanted(module, best)
+
+        return _choices(modules, choice)
+
+    def adoptions(self, modules: Sequence[str]) -> Choices:
+        """Those of the modules that can be taken over."""
+        return _choices(modules, self.adoption)
+
+    def upgrades(self, modules: Sequence[str]) -> Choices:
+        """The newest versions of those that are outdated: of the catalog, or of where a chart came from."""
+
+        def choice(module: str) -> Wanted:
+            standing = self._open(module)
+            if standing.known is None:
+                raise RefusedError("it is not installed by kymatui")
+            wanted = self._chart_upgrade(standing.known) if standing.known.chart else Wanted(module, newer(standing))
+            if not wanted.version:
+                raise RefusedError("the newest version is installed")
+            return wanted
+
+        return _choices(modules, choice)
+
+    def all_upgrades(self) -> Choices:
+        """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
+        from kymatui.wiring.upgrading import survey
+
+        found = survey(self._cluster, self._session.snapshot(), self._blobs)
+        ways = {(one.name, one.known.namespace): one for one in found.outdated}
+
+        def choice(key: tuple[str, str]) -> Wanted:
+            known, source = ways[key].known, ways[key].source
+            self._open(known.name, known.namespace)
+            return _wanted(known, source) if known.chart else Wanted(known.name, source.version)
+
+        made = _choices(list(ways), choice, lambda key: key[0])
+        others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
+        return Choices(made.wanted, (*made.left_out, *others))
+
+    def _open(self, module: str, namespace: str = "") -> Standing:
+        standing = self.standing(module, namespace)
+        if standing.refusals:
+            raise RefusedError(standing.refusals[0])
+        return standing
+
+    def _chart_upgrade(self, known: Inventory) -> Wanted:
+        """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""
+        from kymatui.engine.inventories import State
+        from kymatui.wiring.upgrading import newest_source
+
+        source = newest_source(known, self._blobs)
+        is_newest = same(source.version, known.version) and known.state is State.INSTALLED
+        return replace(_wanted(known, source), version="" if is_newest else source.version)
 
     def adoption(self, module: str) -> Wanted:
         """The installation of the very version that is there. Raises RefusedError where it is not to be had."""
@@ -129,24 +227,63 @@ class Directing:
         from kymatui.wiring.installing import find_installed
         from kymatui.wiring.operating import target_of
 
-        loaded = charts.located(wanted.chart, self._blobs, version=wanted.version)
+        loaded = self._loaded(wanted)
         namespace = wanted.namespace or "default"
         known = find_installed(self._cluster, wanted.module, namespace)
         target = target_of(self._cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
-        values = charts.Values(inline=wanted.document or {})
+        given = overrides(wanted.document, loaded.chart.values) if wanted.document is not None else None
+        values = charts.Values(given if given is not None else self._kept(wanted))
         return charts.chart_bundle(loaded, name=wanted.module, namespace=namespace, values=values, target=target)
+
+    def _loaded(self, wanted: Wanted) -> LoadedChart:
+        from kymatui.engine.sources import charts
+
+        return charts.located(wanted.chart, self._blobs, repository=wanted.repository, version=wanted.version)
+
+    def _kept(self, wanted: Wanted) -> Object:
+        """The values that the release has, where they are to stay."""
+        from kymatui.wiring.installing import find_installed, kept_values
+
+        if not wanted.keeps_values:
+            return {}
+        return kept_values(self._cluster, find_installed(self._cluster, wanted.module, wanted.namespace or "default"))
 
     def form(self, wanted: Wanted) -> tuple[tuple[Field, ...], Object]:
         """The fields that a person may fill in, and the document as the source has it; ({}) where there is none."""
-        from kymatui.engine.sources import charts
+        from kymatui.helm.values import merge_maps
 
         if wanted.chart:
-            chart = charts.located(wanted.chart, self._blobs, version=wanted.version).chart
-            return fields(_chart_schema(chart.schema)), dict(chart.values)
+            chart = self._loaded(wanted).chart
+            values = merge_maps(chart.values, self._kept(replace(wanted, keeps_values=True)))
+            return fields(_chart_schema(chart.schema)), values
         bundle = self.bundle(wanted)
         if bundle.resource is None:
             return (), {}
         return fields(_spec_schema(bundle, bundle.resource), ("spec",)), bundle.resource
+
+    def plans(self, choices: Choices) -> Planned:
+        """Of one module, whatever speaks against it is raised; of several, what cannot be planned is left out.
+
+        Raises RefusedError where there is nothing to do.
+        """
+        choices.require()
+        if len(choices.wanted) == 1 and not choices.left_out:
+            (one,) = choices.wanted
+            return Planned(choices.wanted, (self.plan(one),), (self.standing(one.module, one.namespace),), ())
+        made: dict[int, Plan] = {}
+
+        def planned(at: int) -> Wanted:
+            made[at] = plan = self.plan(choices.wanted[at])
+            if plan.changes_nothing:
+                raise RefusedError("everything is as it should be already")
+            return choices.wanted[at]
+
+        found = _choices(range(len(choices.wanted)), planned, lambda at: choices.wanted[at].module)
+        left = Choices(found.wanted, (*choices.left_out, *found.left_out))
+        left.require()
+        plans = tuple(plan for at, plan in made.items() if choices.wanted[at] in left.wanted)
+        standings = tuple(self.standing(one.module, one.namespace) for one in left.wanted)
+        return Planned(left.wanted, plans, standings, left.left_out)
 
     def plan(self, wanted: Wanted) -> Plan:
         """Raises RefusedError and what `bundle` raises; nothing is written."""
@@ -175,7 +312,7 @@ class Directing:
         from kymatui.engine.running import begin
         from kymatui.wiring.engine import journal_path
 
-        standing = self.standing(plan.bundle.name)
+        standing = self.standing(plan.bundle.name, plan.bundle.namespace)
         if standing.refusals:
             raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
         journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
@@ -183,6 +320,30 @@ class Directing:
         with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell, purpose=purpose) as run:
             ended = apply(plan, run)
         return f"{len(ended.written)} written, {len(ended.deleted)} deleted"
+
+
+def _choices(keys: Iterable[Key], choice: Callable[[Key], Wanted], name: Callable[[Key], str] = str) -> Choices:
+    """What can be chosen, and of the rest why not."""
+    wanted, left_out = [], []
+    for key in keys:
+        try:
+            wanted.append(choice(key))
+        except KymatuiError as error:
+            said, shown = str(error), name(key)
+            left_out.append(said if said.startswith(shown) else f"{shown}: {said}")
+    return Choices(tuple(wanted), tuple(left_out))
+
+
+def _wanted(known: Inventory, source: Source) -> Wanted:
+    """A chart's release in another version, its values kept."""
+    return Wanted(
+        known.name,
+        source.version,
+        source.chart,
+        known.namespace,
+        repository=source.repository,
+        keeps_values=True,
+    )
 
 
 def is_lower(standing: Standing, version: str) -> bool:

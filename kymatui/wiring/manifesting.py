@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -141,6 +141,23 @@ class Manifesting:
             self.cluster.allowed("patch", ref.kind, ref.namespace),
             (self.cluster.name, self._kyma[1]) if self._kyma is not None and body["spec"]["remote"] else (),
         )
+
+    def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:
+        """The newest stable version of each, where that changes something; and of the rest why not."""
+        made, left_out = [], []
+        for module in modules:
+            versions = self.versions(module)
+            version = next((one for one in versions if "-" not in one), next(iter(versions), ""))
+            try:
+                one = self.propose(module, version)
+            except RefusedError as error:
+                left_out.append(str(error))
+                continue
+            if one.changes_nothing or one.lower:
+                left_out.append(f"{module}: {self.installed(module)} is what its Manifest says already")
+            else:
+                made.append(one)
+        return made, left_out
 
     def _operates(self) -> bool:
         return self.cluster.get(_LEASE) is not None

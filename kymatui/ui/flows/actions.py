@@ -19,7 +19,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError
 from kymatui.ui.flows import manifesting, restoring
 from kymatui.ui.flows.deleting import not_there, open_deletion
-from kymatui.ui.flows.installing import adopt, install, upgrade, why_not, why_not_adopted
+from kymatui.ui.flows.installing import adopt, install, install_several, upgrade, why_not, why_not_adopted
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
 
@@ -75,25 +75,22 @@ ACTIONS: tuple[Action, ...] = (
         "install",
         "install directly…",
         "i",
-        lambda app, names: install(app, names[0]),
+        lambda app, names: install(app, names[0]) if len(names) == 1 else install_several(app, names),
         lambda app, names: why_not(app, names, upgrade=False),
-        many=False,
     ),
     Action(
         "manifest",
         "install or move by a Manifest…",
         "",
-        lambda app, names: manifesting.install(app, names[0]),
+        manifesting.start,
         manifesting.why_not,
-        many=False,
     ),
     Action(
         "adopt",
         "take over what is there…",
         "",
-        lambda app, names: adopt(app, names[0]),
+        adopt,
         why_not_adopted,
-        many=False,
     ),
     Action(
         "upgrade",

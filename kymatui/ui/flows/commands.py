@@ -12,12 +12,13 @@ from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.actions import Flow, menu, relabel_words
-from kymatui.ui.flows.installing import adopt, install, upgrade
+from kymatui.ui.flows.installing import adopt, install, install_several, upgrade, upgrade_all
 from kymatui.ui.flows.restoring import restore_words
 from kymatui.ui.flows.resuming import resume
 from kymatui.ui.flows.toggling import OWN, SAME, toggle
 from kymatui.ui.navigation import Step
 from kymatui.ui.screens.acting import ActingScreen
+from kymatui.wiring.directing import Wanted
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -48,20 +49,21 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
         "install",
         "install a module directly, or a chart under a name",
         partial(_install, app),
-        usage="install NAME [CHART [NAMESPACE]]",
+        usage="install NAME…, install NAME CHART [NAMESPACE]",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "manifest",
         "install or move a module by a Manifest",
-        partial(_one, app, manifesting.install, "manifest NAME"),
-        usage="manifest NAME",
+        partial(_several, app, manifesting.start, "manifest NAME…"),
+        usage="manifest NAME…",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "adopt",
         "take over what somebody else installed",
-        partial(_one, app, adopt, "adopt NAME"),
+        partial(_several, app, adopt, "adopt NAME…"),
+        usage="adopt NAME…",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
@@ -123,15 +125,13 @@ def _toggle(app: KymatuiApp, verb: Verb, words: Sequence[str]) -> None:
 
 
 def _install(app: KymatuiApp, words: Sequence[str]) -> None:
-    if len(words) in (2, 3):
+    if len(words) in (2, 3) and not set(words[1:]) <= set(_names(app)):
         chart, namespace = words[1], words[2] if len(words) == 3 else ""
-        app.desk.flow(install(app, words[0], chart=chart, namespace=namespace))
-        return
-    names = meant(app, words)
-    if len(names) == 1:
-        app.desk.flow(install(app, names[0]))
+        app.desk.flow(install(app, words[0], Wanted(words[0], chart=chart, namespace=namespace)))
+    elif names := meant(app, words):
+        app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
     else:
-        app.problem("which module? install NAME [CHART [NAMESPACE]]")
+        app.problem("which module? install NAME…, or install NAME CHART [NAMESPACE]")
 
 
 def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, words: Sequence[str]) -> None:
@@ -142,9 +142,20 @@ def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, 
         app.problem(f"which module? {usage}")
 
 
-def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
-    names = _names(app) if list(words) == ["all"] else meant(app, words)
+def _several(
+    app: KymatuiApp, start: Callable[[KymatuiApp, Sequence[str]], Flow], usage: str, words: Sequence[str]
+) -> None:
+    names = meant(app, words)
     if names:
+        app.desk.flow(start(app, names))
+    else:
+        app.problem(f"which modules? {usage}")
+
+
+def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
+    if list(words) == ["all"]:
+        app.desk.flow(upgrade_all(app))
+    elif names := list(dict.fromkeys(words)) or meant(app, words):  # a chart's release is no module of the catalog
         app.desk.flow(upgrade(app, names))
     else:
         app.problem("which modules? upgrade NAME…|all")

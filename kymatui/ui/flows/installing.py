@@ -14,7 +14,7 @@ from kymatui.ui.presenters.installing import preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.directing import Directing, Standing, Wanted, newer
+from kymatui.wiring.directing import Choices, Directing, Standing, Wanted, newer
 from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import Report, Work
 
@@ -46,10 +46,12 @@ def why_not(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
             said.append(standing.refusals[0])
         elif upgrade and standing.known is None:
             said.append("it is not installed by kymatui")
-        elif upgrade and not newer(standing):
+        elif upgrade and not standing.known_chart and not newer(standing):
             said.append("the newest version is installed")
         elif not upgrade and not standing.versions:
             said.append("no catalog offers it")
+        elif not upgrade and len(names) > 1 and standing.known is not None:
+            said.append("it is installed already")
         else:
             return ""
     return said[0] if said else "there is no module"
@@ -58,41 +60,37 @@ def why_not(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
 # one module
 
 
-async def install(app: KymatuiApp, name: str, *, chart: str = "", namespace: str = "") -> None:
-    """From the choice to the job; `chart` is installed instead of the catalog's template."""
-    directing = directing_of(app)
-    standing = await app.desk.aside(lambda: directing.standing(name))
+async def install(app: KymatuiApp, name: str, first: Wanted | None = None) -> None:
+    """From the choice to the job; `first` says where it comes from, where that is a chart."""
+    directing, start = directing_of(app), first or Wanted(name)
+    standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
     if standing.refusals:
         raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
-    first = Wanted(name, chart=chart, namespace=namespace)
     while True:
-        wanted = await _choose(app, directing, standing, first)
+        wanted = await _choose(app, directing, standing, start)
         if wanted is None:
             return
-        verdict = await _plan(app, directing, [wanted], partial(install, app, name, chart=chart, namespace=namespace))
+        verdict = await _plan(app, directing, Choices((wanted,), ()), partial(install, app, name, first))
         if verdict is not Verdict.EDITED:
             return
 
 
-async def adopt(app: KymatuiApp, name: str) -> None:
+async def adopt(app: KymatuiApp, names: Sequence[str]) -> None:
     """What somebody else installed, or lifecycle-manager has let go of, becomes kymatui's; nothing is deleted."""
     directing = directing_of(app)
-    wanted = await app.desk.aside(lambda: directing.adoption(name))
-    await _plan(app, directing, [wanted], partial(adopt, app, name))
+    found = await app.desk.aside(lambda: directing.adoptions(names))
+    await _plan(app, directing, found, partial(adopt, app, names))
 
 
 def why_not_adopted(app: KymatuiApp, names: Sequence[str]) -> str:
     """Why there is nothing to take over; "" where there is."""
-    try:
-        directing_of(app).adoption(names[0])
-    except RefusedError as error:
-        return str(error)
-    return ""
+    found = directing_of(app).adoptions(names)
+    return "" if found.wanted or not found.left_out else found.left_out[0]
 
 
 async def _choose(app: KymatuiApp, directing: Directing, standing: Standing, first: Wanted) -> Wanted | None:
     questions = [_version(standing)] if not first.chart else []
-    questions.append(_resource(standing, values=bool(first.chart)))
+    questions.append(_values(standing) if first.chart else _resource(standing))
     if standing.known is not None:
         questions.append(_definitions())
     chosen = await app.push_screen_wait(ChoiceScreen(f"install {standing.module} directly", questions))
@@ -100,7 +98,8 @@ async def _choose(app: KymatuiApp, directing: Directing, standing: Standing, fir
         return None
     wanted = replace(
         first,
-        version=chosen.get("version", ""),
+        version=chosen.get("version", first.version),
+        keeps_values=chosen["resource"] == _KEEP,
         ignore=chosen["resource"] == _IGNORE,
         prune_definitions=chosen.get("definitions") == _DELETE,
     )
@@ -120,10 +119,15 @@ def _version(standing: Standing) -> Question:
     return Question("version", "version", options, known if known and not newer(standing) else best)
 
 
-def _resource(standing: Standing, *, values: bool) -> Question:
-    if values:
-        given = (Option(_CREATE, "values as the chart has them"), Option(_EDIT, "fill in the values…"))
+def _values(standing: Standing) -> Question:
+    given = (Option(_CREATE, "values as the chart has them"), Option(_EDIT, "fill in the values…"))
+    if not standing.known_chart:
         return Question("resource", "values", given, _CREATE)
+    kept = Option(_KEEP, "keep its values", "those that it was given, over the chart's own")
+    return Question("resource", "values", (kept, *given), _KEEP)
+
+
+def _resource(standing: Standing) -> Question:
     if standing.known is not None:
         return Question("resource", "default resource", (Option(_CREATE, "as it is", "never applied again"),), _CREATE)
     options = (
@@ -145,34 +149,41 @@ def _definitions() -> Question:
 # several modules
 
 
+async def install_several(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The newest version of each that is not installed, with its default resource, as one plan."""
+    directing = directing_of(app)
+    found = await app.desk.aside(lambda: directing.installations(names))
+    await _plan(app, directing, found, partial(install_several, app, names))
+
+
 async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
     """All of these that are outdated, to their newest versions, as one plan."""
     directing = directing_of(app)
-
-    def found() -> list[Wanted]:
-        standings = [directing.standing(name) for name in names]
-        return [Wanted(one.module, newer(one)) for one in standings if not one.refusals and newer(one)]
-
-    wanted = await app.desk.aside(found)
-    if not wanted:
-        raise RefusedError("the newest version is installed, or nothing is installed by kymatui")
-    if len(wanted) == 1:
-        await install(app, wanted[0].module)
+    found = await app.desk.aside(lambda: directing.upgrades(names))
+    if len(names) == 1 and found.wanted:
+        (one,) = found.wanted
+        await install(app, one.module, one if one.chart else None)
     else:
-        await _plan(app, directing, wanted, partial(upgrade, app, names))
+        await _plan(app, directing, found, partial(upgrade, app, names))
 
 
-async def _plan(app: KymatuiApp, directing: Directing, wanted: Sequence[Wanted], again: Again) -> Verdict:
+async def upgrade_all(app: KymatuiApp) -> None:
+    """Everything that kymatui has installed and that is outdated, charts with their values kept; the rest is named."""
+    directing = directing_of(app)
+    found = await app.desk.aside(directing.all_upgrades)
+    await _plan(app, directing, found, partial(upgrade_all, app))
+
+
+async def _plan(app: KymatuiApp, directing: Directing, found: Choices, again: Again) -> Verdict:
     """Shows what it would do, and begins a job for each when that is accepted."""
     from kymatui.engine.documents import to_json
 
-    desk = app.desk
-    plans = [await desk.aside(partial(directing.plan, one)) for one in wanted]
-    standings = [await desk.aside(partial(directing.standing, one.module)) for one in wanted]
-    shown = preview(plans, standings, to_json(plans[0]) if len(plans) == 1 else None)
+    planned = await app.desk.aside(partial(directing.plans, found))
+    plans, standings = planned.plans, planned.standings
+    shown = preview(plans, standings, to_json(plans[0]) if len(plans) == 1 else None, left_out=planned.left_out)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
-        for plan, one in zip(plans, wanted, strict=True):
+        for plan, one in zip(plans, planned.wanted, strict=True):
             made = plan
             if f"force {one.module}" in answer.consents:
                 made = replace(plan, intent=replace(plan.intent, force=True))
@@ -190,9 +201,14 @@ def begin(app: KymatuiApp, directing: Directing, plan: Plan, wanted: Wanted, aga
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
-        Purpose(plan.verb, (name,), {"chart": wanted.chart, "namespace": wanted.namespace}),
+        Purpose(plan.verb, (name,), _given(wanted)),
     )
     app.desk.start(work, again)
+
+
+def _given(wanted: Wanted) -> dict[str, str]:
+    given = {"chart": wanted.chart, "namespace": wanted.namespace}
+    return {**given, "repository": wanted.repository} if wanted.repository else given
 
 
 def _carry_out(directing: Directing, plan: Plan, report: Report) -> str:

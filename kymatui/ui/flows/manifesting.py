@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.domain.jobs import module_key
 from kymatui.domain.manifesting import Reconciled
-from kymatui.domain.previews import Verdict
+from kymatui.domain.previews import Verdict, joined
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.presenters.manifesting import preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
@@ -46,6 +46,11 @@ def why_not(app: KymatuiApp, names: Sequence[str]) -> str:
     return "" if "" in said else next(iter(said), "there is no module")
 
 
+async def start(app: KymatuiApp, names: Sequence[str]) -> None:
+    """One module by a Manifest, in a version that is asked for, or several in their newest."""
+    await (install(app, names[0]) if len(names) == 1 else install_several(app, names))
+
+
 async def install(app: KymatuiApp, name: str) -> None:
     """From the choice of a version to the job."""
     manifesting = manifesting_of(app)
@@ -61,25 +66,48 @@ async def install(app: KymatuiApp, name: str) -> None:
         charge = str(app.view.charge) if app.view.charge is not None else ""
         answer = await app.push_screen_wait(PlanScreen(preview(proposal, charge), partial(_outdated, app, proposal)))
         if answer.is_yes:
-            run = partial(_carry_out, manifesting, proposal, app.view.link)
-            work = Work(
-                title(proposal),
-                run,
-                name,
-                frozenset({module_key(name)}),
-                (WRITE, FOLLOW),
-                _STAYS,
-                Purpose("manifest", (name,)),
-            )
-            app.desk.start(work, partial(install, app, name))
+            _begin(app, manifesting, proposal)
         if answer.verdict is not Verdict.EDITED:
             return
+
+
+async def install_several(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The newest version of each by a Manifest, as one plan; what cannot be is named with the reason."""
+    manifesting = manifesting_of(app)
+    proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
+    if not proposals:
+        raise RefusedError("; ".join(left_out), hint="nothing was changed")
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    parts = {one.module: preview(one, charge) for one in proposals}
+    shown = joined(f"{len(proposals)} modules by Manifests", parts, left_out)
+    outdated = partial(_any_outdated, app, proposals)
+    if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
+        for one in proposals:
+            _begin(app, manifesting, one)
+
+
+def _begin(app: KymatuiApp, manifesting: Manifesting, proposal: ManifestProposal) -> None:
+    name = proposal.module
+    work = Work(
+        title(proposal),
+        partial(_carry_out, manifesting, proposal, app.view.link),
+        name,
+        frozenset({module_key(name)}),
+        (WRITE, FOLLOW),
+        _STAYS,
+        Purpose("manifest", (name,)),
+    )
+    app.desk.start(work, partial(install, app, name))
 
 
 def _question(manifesting: Manifesting, name: str) -> Question:
     known, versions = manifesting.installed(name), manifesting.versions(name)
     options = tuple(Option(one, one, "installed" if one == known else "") for one in versions)
     return Question("version", "version", options, next((one for one in versions if "-" not in one), versions[0]))
+
+
+def _any_outdated(app: KymatuiApp, proposals: Sequence[ManifestProposal]) -> str:
+    return "; ".join(filter(None, (_outdated(app, one) for one in proposals)))
 
 
 def _outdated(app: KymatuiApp, proposal: ManifestProposal) -> str:

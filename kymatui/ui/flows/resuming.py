@@ -47,6 +47,7 @@ async def _go_on(app: KymatuiApp, one: CutOff) -> None:
     from kymatui.ui.flows.deleting import open_deletion
     from kymatui.ui.flows.installing import install
     from kymatui.ui.flows.toggling import go_on
+    from kymatui.wiring.directing import Wanted
 
     if one.deletion:
         await open_deletion(app, one.name)
@@ -55,4 +56,5 @@ async def _go_on(app: KymatuiApp, one: CutOff) -> None:
     elif one.kind == "manifest":
         await manifesting.install(app, one.name)
     else:
-        await install(app, one.name, chart=one.given.get("chart", ""), namespace=one.given.get("namespace", ""))
+        chart, namespace, repository = (one.given.get(word, "") for word in ("chart", "namespace", "repository"))
+        await install(app, one.name, Wanted(one.name, chart=chart, namespace=namespace, repository=repository))

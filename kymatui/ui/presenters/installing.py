@@ -29,14 +29,24 @@ def title(plans: Sequence[Plan], installed: str = "") -> str:
     first = plans[0]
     verb = "take over" if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
-        return f"upgrade {len(plans)} modules"
+        same = all((plan.intent.adopt, plan.first) == (first.intent.adopt, first.first) for plan in plans)
+        return f"{verb if same else 'install and upgrade'} {len(plans)} modules"
     version = first.bundle.version
     way = f"{installed} → {version}" if installed and installed != version else version
     return f"{verb} {first.bundle.name} {way}".strip()
 
 
-def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: bytes | None = None) -> Preview:
-    """Several plans as one; `document` is the plan as a file, where there is one."""
+def preview(
+    plans: Sequence[Plan],
+    standings: Sequence[Standing],
+    document: bytes | None = None,
+    *,
+    left_out: Sequence[str] = (),
+) -> Preview:
+    """Several plans as one; `document` is the plan as a file, where there is one.
+
+    `left_out` are modules that are not in it, each with the reason.
+    """
     known = standings[0].known
     words = title(plans, known.version if known is not None and not plans[0].first else "")
     several = len(plans) > 1
@@ -44,7 +54,7 @@ def preview(plans: Sequence[Plan], standings: Sequence[Standing], document: byte
         words,
         lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
         refusals=tuple(_refusals(plans, standings)),
-        warnings=tuple(_warnings(plans, standings)),
+        warnings=(*_warnings(plans, standings), *(f"left out: {words}" for words in left_out)),
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
         grants=tuple(_grants(plans)),
         consents=tuple(_consents(plans, standings)),
@@ -111,7 +121,8 @@ def _refusals(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
 def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[str]:
     for standing in standings:
         if standing.known is not None and standing.known.version:
-            yield f"{standing.module} {standing.known.version} is installed; its default resource is not applied again"
+            stays = "it is a Helm release" if standing.known_chart else "its default resource is not applied again"
+            yield f"{standing.module} {standing.known.version} is installed; {stays}"
         if standing.known is not None and not standing.known.finished:
             yield f"an earlier run on {standing.module} was cut off, and is finished by this"
     for plan in plans:

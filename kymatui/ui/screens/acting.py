@@ -27,9 +27,9 @@ class ActingScreen(FramedScreen):
         return ()
 
     def why_off(self, action: str) -> str:
-        if action in ("act", "manage", "upgrade") and not (self.is_whole and self.targets):
+        if action in ("act", "manage", "upgrade", "install") and not (self.is_whole and self.targets):
             return "there is no module under the cursor"
-        if action in ("delete", "install") and not (self.is_whole and len(self.targets) == 1):
+        if action == "delete" and not (self.is_whole and len(self.targets) == 1):
             return "one module at a time" if self.is_whole and self.targets else "there is no module under the cursor"
         return super().why_off(action)
 
@@ -39,9 +39,10 @@ class ActingScreen(FramedScreen):
         self.kymatui.ways.open(Step("delete", self.targets[0]))
 
     def action_install(self) -> None:
-        from kymatui.ui.flows.installing import install
+        from kymatui.ui.flows.installing import install, install_several
 
-        self.kymatui.desk.flow(install(self.kymatui, self.targets[0]))
+        app, names = self.kymatui, self.targets
+        app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
 
     def action_upgrade(self) -> None:
         from kymatui.ui.flows.installing import upgrade
