@@ -16,11 +16,13 @@ from kymatui.engine.remaining import Instance, Instances
 from kymatui.ui.screens.departing import DepartingScreen
 from kymatui.ui.screens.filling import FormScreen
 from tests.ui.driving import ready
+from tests.ui.pictures import Pictures
 from tests.ui.worlds import StillSession, app_on, world
 
-SIZES = [pytest.param((120, 40), id="120x40"), pytest.param((60, 30), id="60x30")]
-SnapCompare = Callable[..., bool]
-
+SIZES = [
+    pytest.param((120, 40), id="120x40", marks=pytest.mark.xdist_group("pictures-120x40")),
+    pytest.param((60, 30), id="60x30", marks=pytest.mark.xdist_group("pictures-narrow")),
+]
 SCALED = GroupVersionKind("keda.sh", "v1alpha1", "ScaledObject")
 KEDA = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")
 
@@ -97,6 +99,6 @@ def form() -> FormScreen:
     ],
 )
 def test_it_looks_as_it_should(
-    made: Callable[[], Screen[Any]], keys: tuple[str, ...], size: tuple[int, int], snap_compare: SnapCompare
+    made: Callable[[], Screen[Any]], keys: tuple[str, ...], size: tuple[int, int], pictures: Pictures
 ) -> None:
-    assert snap_compare(app_on(StillSession(world())), terminal_size=size, run_before=showing(made, *keys))
+    assert pictures.compare(lambda: app_on(StillSession(world())), size, showing(made, *keys), "still")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -27,12 +27,16 @@ from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import table, until
 from tests.ui.fleets import StillRuntime, fleet_app, two_sides
+from tests.ui.pictures import draw
+from tests.ui.stages import Stages
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, world
+
+pytestmark = pytest.mark.xdist_group("pictures-fleet")  # most of them come from one app
 
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
 
@@ -53,7 +57,8 @@ PICTURES: dict[str, tuple[str, ...]] = {
 async def _changed(pilot: Pilot[Any]) -> None:
     """A module that turns bad, and one that recovers, while the list of changes is open."""
     await pressing("H")(pilot)
-    session = SESSIONS[pilot.app]
+    session = cast("KymatuiApp", pilot.app).view.session
+    assert isinstance(session, StillSession)
     states = {"api-gateway": "Error", "istio": "Ready"}
     resources = {b.gvk(name): (b.resource(name, state),) for name, state in states.items()}
     workloads = [one for one in world().workloads if one["metadata"]["name"] != "istio-manager"]
@@ -70,8 +75,7 @@ async def _palette(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: isinstance(pilot.app.screen, CommandPalette))
     pilot.app.screen.query_one(Input).cursor_blink = False
     await pilot.press(*"che")
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause(0.3)
+    await until(pilot, lambda: pilot.app.screen.query_one(CommandList).option_count > 0)
 
 
 async def _plan(pilot: Pilot[Any]) -> None:
@@ -106,7 +110,6 @@ async def _jobs(pilot: Pilot[Any]) -> None:
     waiting.go_on.set()
 
 
-SESSIONS: dict[object, StillSession] = {}
 SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
@@ -118,6 +121,8 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     "form": showing(form),
 }
 
+CHANGING = ("changes", "jobs")
+"""What leaves traces in the world of its app, which therefore is nobody else's."""
 
 # of a fleet, with keys
 FLEET_PICTURES = {
@@ -132,33 +137,31 @@ def _keep(name: str, drawn: str) -> None:
     path = FOLDER / f"{name}.svg"
     if os.environ.get("KYMATUI_SCREENSHOTS"):
         path.write_text(drawn)
-    assert path.read_text() == drawn, f"draw it anew: KYMATUI_SCREENSHOTS=1 pytest {Path(__file__).name}"
+    same = path.read_text() == drawn  # the difference of two pictures tells nobody anything, and takes seconds
+    assert same, f"draw it anew: KYMATUI_SCREENSHOTS=1 pytest {Path(__file__).name}"
 
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(FLEET_PICTURES))
-async def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(
+    name: str, stages: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
-    app = fleet_app(source())
-    async with app.run_test(size=(120, 24)) as pilot:
-        await fleet_pressing(*FLEET_PICTURES[name])(pilot)
-        drawn = app.export_screenshot(title="kymatui", simplify=True)
-    _keep(name, drawn)
+    stage = stages.at((120, 24), lambda: fleet_app(source()), "fleet")
+    stage.run(stage.begin())
+    _keep(name, stage.run(draw(stage.pilot, fleet_pressing(*FLEET_PICTURES[name]))))
 
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(SCENES))
-async def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_is_what_the_screen_looks_like(name: str, stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
     monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
-    session = StillSession(world())
-    app = app_on(session)
-    SESSIONS[app] = session
-    async with app.run_test(size=(120, 32)) as pilot:
-        await SCENES[name](pilot)
-        drawn = app.export_screenshot(title="kymatui", simplify=True)
-    _keep(name, drawn)
+    own = (name,) if name in CHANGING else ()
+    stage = stages.at((120, 32), lambda: app_on(StillSession(world())), "still", *own)
+    stage.run(stage.begin())
+    _keep(name, stage.run(draw(stage.pilot, SCENES[name])))
 
 
 def test_the_readme_shows_every_picture() -> None:

@@ -11,12 +11,23 @@ from textual.pilot import Pilot
 
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import UnreachableError
+from kymatui.ui.app import KymatuiApp
 from tests.domain import builders as b
 from tests.ui.driving import ready
+from tests.ui.pictures import Pictures, SnapCompare
 from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
 
-SIZES = [pytest.param((120, 40), id="120x40"), pytest.param((80, 24), id="80x24")]
-SnapCompare = Callable[..., bool]
+Size = tuple[int, int]
+
+
+def group(name: str) -> pytest.MarkDecorator:
+    """Pictures that come from one app."""
+    return pytest.mark.xdist_group(f"pictures-{name}")
+
+
+SIZES = [
+    pytest.param(size, id=name, marks=group(name)) for name, size in {"120x40": (120, 40), "80x24": (80, 24)}.items()
+]
 
 
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -56,42 +67,46 @@ SCREENS = {
 }
 
 
+def still(**settings: object) -> Callable[[], KymatuiApp]:
+    return lambda: app_on(StillSession(world()), **settings)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("keys", list(SCREENS.values()), ids=list(SCREENS))
-def test_screen(snap_compare: SnapCompare, keys: tuple[str, ...], size: tuple[int, int]) -> None:
-    app = app_on(StillSession(world()))
-    assert snap_compare(app, terminal_size=size, run_before=pressing(*keys))
+def test_screen(pictures: Pictures, keys: tuple[str, ...], size: Size) -> None:
+    assert pictures.compare(still(), size, pressing(*keys), "still")
 
 
 # the others differ from these in nothing that colour tells
 WITHOUT_COLOUR = [name for name in SCREENS if name not in ("catalog-fast", "catalog-only-problems", "module-path")]
 
 
+@group("without-colour")
 @pytest.mark.parametrize("name", WITHOUT_COLOUR)
-def test_without_colour(snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_colour(pictures: Pictures, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(app_on(StillSession(world())), terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
+    assert pictures.compare(still(), (120, 24), pressing(*SCREENS[name]), "without colour")
 
 
+@group("narrow")
 @pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "module-checks", "catalog-help"])
-def test_a_narrow_terminal(snap_compare: SnapCompare, name: str) -> None:
-    assert snap_compare(app_on(StillSession(world())), terminal_size=(60, 24), run_before=pressing(*SCREENS[name]))
+def test_a_narrow_terminal(pictures: Pictures, name: str) -> None:
+    assert pictures.compare(still(), (60, 24), pressing(*SCREENS[name]), "still")
 
 
 @pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind", "mono", "terminal"])
 def test_theme(snap_compare: SnapCompare, theme: str) -> None:
-    app = app_on(StillSession(world()), theme=theme)
-    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j"))
+    assert snap_compare(still(theme=theme)(), terminal_size=(120, 24), run_before=pressing("j"))
 
 
+@group("ascii")
 @pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "catalog-help"])
-def test_with_ascii_alone(snap_compare: SnapCompare, name: str) -> None:
-    app = app_on(StillSession(world()), ascii=True)
-    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
+def test_with_ascii_alone(pictures: Pictures, name: str) -> None:
+    assert pictures.compare(still(ascii=True), (120, 24), pressing(*SCREENS[name]), "ascii")
 
 
 def test_production_looks_like_production(snap_compare: SnapCompare) -> None:
-    app = app_on(StillSession(world()), contexts={"prod*": {"accent": "red"}})
+    app = still(contexts={"prod*": {"accent": "red"}})()
     assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j"))
 
 
