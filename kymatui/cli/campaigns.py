@@ -53,13 +53,15 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
     with untouched():
         campaign = Campaign(options, toggle, Pace(args.canaries, args.at_once, args.wait, args.timeout))
         legs = campaign.plan(chosen(args, options))
-        planned = sum(leg.outcome is Outcome.PLANNED for leg in legs)
-        if args.dry_run or not planned:
+        planned, begun = (sum(leg.outcome is one for leg in legs) for one in (Outcome.PLANNED, Outcome.UNDER_WAY))
+        if args.dry_run or not planned + begun:
             say(_text(legs, toggle, args.output))
+            say(_pace(legs, args), sys.stderr)
             return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
         say(_text(legs, toggle, "table"), sys.stderr)
+        say(_pace(legs, args), sys.stderr)
         _check(args, options)
-        confirm(f"Edit {planned} runtimes?", yes=args.yes)
+        confirm(f"Edit {planned} runtimes?" if planned else f"Wait for {begun} runtimes?", yes=args.yes)
     with cancellable() as cancel:
         ended = campaign.carry_out(legs, _tell, cancel)
         return _answer(ended, toggle, args, cancelled=cancel.is_set())
@@ -87,6 +89,19 @@ def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
     if not found:
         raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")
     return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
+
+
+def _pace(legs: Sequence[Leg], args: argparse.Namespace) -> str:
+    """In which order it goes, and what stops it."""
+    from kymatui.domain.campaigns import Outcome
+
+    begun = [leg.name for leg in legs if leg.outcome is Outcome.UNDER_WAY]
+    planned = [leg.name for leg in legs if leg.outcome is Outcome.PLANNED]
+    canaries, rest = planned[: args.canaries], len(planned) - args.canaries
+    said = [f"followed first, for an earlier run has edited them: {', '.join(begun)}"] if begun else []
+    said += [f"one by one: {', '.join(canaries)}"] if canaries else []
+    said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} at once"] if rest > 0 else []
+    return "; ".join([*said, "no further after a failure"]) if said else ""
 
 
 def _check(args: argparse.Namespace, options: RemoteOptions) -> None:

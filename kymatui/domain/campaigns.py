@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +11,7 @@ from enum import StrEnum
 class Outcome(StrEnum):
     """How one runtime stands."""
 
+    UNDER_WAY = "under way"  # edited before, and not seen to its end
     PLANNED = "planned"
     UNCHANGED = "unchanged"  # its Kyma says so already
     REFUSED = "refused"
@@ -21,7 +22,8 @@ class Outcome(StrEnum):
     NOT_BEGUN = "not begun"
 
 
-_GOOD = (Outcome.UNCHANGED, Outcome.DONE, Outcome.ACCEPTED, Outcome.PLANNED)
+_AHEAD = (Outcome.UNDER_WAY, Outcome.PLANNED)
+_GOOD = (*_AHEAD, Outcome.UNCHANGED, Outcome.DONE, Outcome.ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class Leg:
         return self.runtime.rpartition("/")[2]
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether something is left to be done, or to be waited for."""
+        return self.outcome in _AHEAD
+
+    @property
     def is_good(self) -> bool:
         return self.outcome in _GOOD
 
@@ -57,8 +64,16 @@ def counted(legs: Sequence[Leg]) -> str:
 
 
 def waves(legs: Sequence[Leg], canaries: int, at_once: int) -> tuple[tuple[Leg, ...], ...]:
-    """What is planned, in the order in which it is carried out: the canaries one by one, then so many at once."""
+    """What is ahead, in the order in which it is carried out.
+
+    What an earlier run has edited is seen to its end before anything more is edited; then the canaries come one by one,
+    then so many at once.
+    """
+    begun = [leg for leg in legs if leg.outcome is Outcome.UNDER_WAY]
     planned = [leg for leg in legs if leg.outcome is Outcome.PLANNED]
     first = [(leg,) for leg in planned[:canaries]]
-    rest = planned[canaries:]
-    return (*first, *(tuple(rest[at : at + at_once]) for at in range(0, len(rest), at_once)))
+    return (*_chunks(begun, at_once), *first, *_chunks(planned[canaries:], at_once))
+
+
+def _chunks(legs: Sequence[Leg], size: int) -> Iterator[tuple[Leg, ...]]:
+    return (tuple(legs[at : at + size]) for at in range(0, len(legs), size))

@@ -67,13 +67,19 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An edit with its consequences; `edit` is None where there is no Kyma that could be edited."""
+    """An edit with its consequences; `edit` is None where there is no Kyma that could be edited.
+
+    `gone` says that there is nothing to disable, since nobody asks for the module; `known` that a catalog or a status
+    names it.
+    """
 
     toggle: Toggle
     edit: KymaEdit | None
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     effects: tuple[Effect, ...] = ()
+    gone: bool = False
+    known: bool = True
 
     @property
     def is_refused(self) -> bool:
@@ -102,7 +108,15 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
         tuple(_refusals(case)),
         () if edit.is_empty else tuple(_warnings(case)),
         () if edit.is_empty else effects(before, after),
+        _is_gone(case),
+        case.offers is not None,
     )
+
+
+def _is_gone(case: _Case) -> bool:
+    mandatory = case.offers is not None and case.offers.mandatory
+    absent = case.toggle.verb is Verb.DISABLE and case.edit.before is None
+    return absent and not mandatory and not case.kyma.meta.deleting
 
 
 def _the_kyma(snapshot: Snapshot, seen: Catalog) -> Kyma | None:

@@ -1,6 +1,7 @@
 """One edit over many runtimes, carried out: planned for each, the canaries first, and no further after a failure.
 
-What is done is read from the clusters: whoever runs the same again goes on where it stopped.
+What is edited is read from the clusters, and what was seen to its end from a book: whoever runs the same again goes on
+where it stopped, with those first that were edited and not seen to be done.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.campaigns import Leg, Outcome, waves
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, UnreachableError
+from kymatui.wiring.campaign_books import CampaignBook
 from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.pair_toggling import PairToggling
 from kymatui.wiring.pairs import PairSession
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 8
 _LISTED: Final = 10.0
+_STRANGER: Final = "no Kyma asks for it, and no catalog offers it"
 _CONTROL_LISTED: Final = 60.0
 
 
@@ -46,6 +49,7 @@ class Campaign:
 
     def __init__(self, options: RemoteOptions, toggle: Toggle, pace: Pace) -> None:
         self._options, self._toggle, self._pace = options, toggle, pace
+        self._begun: frozenset[str] = frozenset()
 
     def plan(self, runtimes: Sequence[str], tell: Callable[[Leg], None] = lambda _: None) -> list[Leg]:
         """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
@@ -59,7 +63,8 @@ class Campaign:
             return leg
 
         with self._listed(runtimes) as plane, ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
-            return list(pool.map(planned, runtimes))
+            self._begun = CampaignBook(plane.home.name, self._toggle).unfinished()
+            return _without_strangers(list(pool.map(planned, runtimes)))
 
     @contextmanager
     def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
@@ -76,11 +81,31 @@ class Campaign:
         except KymatuiError as error:
             return Leg(name, Outcome.UNREACHED, str(error))
         try:
-            return _leg(name, PairToggling(session).propose(self._toggle))
+            toggling = PairToggling(session)
+            proposal = self._proposed(toggling)
+            found = _leg(name, proposal)
+            return self._standing(found, toggling, proposal) if found.outcome is Outcome.UNCHANGED else found
         except KymatuiError as error:
             return Leg(name, Outcome.UNREACHED, str(error))
         finally:
             session.close()
+
+    def _proposed(self, toggling: PairToggling) -> Proposal:
+        """As for one runtime, but that what is disabled already is done, and not refused."""
+        found = toggling.propose(self._toggle)
+        return replace(found, refusals=()) if found.gone else found
+
+    def _standing(self, leg: Leg, toggling: PairToggling, proposal: Proposal) -> Leg:
+        """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
+        because the edit was made by an earlier run."""
+        if not proposal.known:
+            return replace(leg, words=_STRANGER)
+        now = toggling.standing(proposal)
+        if now.finished:
+            return leg
+        if leg.runtime in self._begun and self._pace.wait:
+            return replace(leg, outcome=Outcome.UNDER_WAY, words=f"edited by an earlier run; {now.words}")
+        return replace(leg, words=f"{leg.words}; {now.words}")
 
     def _opened(self, plane: ControlPlane, name: str) -> PairSession:
         session = PairSession(plane.home, _key(name), self._options, plane=plane)
@@ -104,19 +129,21 @@ class Campaign:
         """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
 
         `tell` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
-        what keeps the control plane from being read: then nothing was changed.
+        what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
+        then nothing was changed.
         """
         found = {leg.runtime: leg for leg in legs}
-        planned = [leg.runtime for leg in legs if leg.outcome is Outcome.PLANNED]
+        planned = [leg.runtime for leg in legs if leg.is_ahead]
         failed = False
 
         def edited(leg: Leg) -> Leg:
-            ended = self._edited(plane, leg, cancel)
+            ended = self._edited(plane, leg, cancel, book)
             tell(ended)
             return ended
 
         with (
             self._listed(planned) as plane,
+            self._written(plane.home.name) as book,
             ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
         ):
             for wave in waves(legs, self._pace.canaries, self._pace.at_once):
@@ -129,7 +156,16 @@ class Campaign:
                     failed = failed or not ended.is_good
         return [found[leg.runtime] for leg in legs]
 
-    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event) -> Leg:
+    @contextmanager
+    def _written(self, context: str) -> Iterator[CampaignBook]:
+        book = CampaignBook(context, self._toggle)
+        book.open()
+        try:
+            yield book
+        finally:
+            book.close()
+
+    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event, book: CampaignBook) -> Leg:
         if cancel.is_set():
             return replace(leg, outcome=Outcome.NOT_BEGUN)
         try:
@@ -139,14 +175,37 @@ class Campaign:
         changed = threading.Event()
         session.start_telling(changed.set)
         try:
-            return self._run(leg, PairToggling(session), changed, cancel)
+            if leg.outcome is Outcome.UNDER_WAY:
+                return self._followed(leg, PairToggling(session), changed, cancel, book)
+            return self._run(leg, PairToggling(session), changed, cancel, book)
         except KymatuiError as error:
             return replace(leg, outcome=Outcome.FAILED, words=str(error))
         finally:
             session.close()
 
-    def _run(self, leg: Leg, toggling: PairToggling, changed: threading.Event, cancel: threading.Event) -> Leg:
-        proposal = toggling.propose(self._toggle)
+    def _followed(
+        self,
+        leg: Leg,
+        toggling: PairToggling,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignBook,
+    ) -> Leg:
+        """What an earlier run has edited, until it is done."""
+        proposal = self._proposed(toggling)
+        if not proposal.is_done:
+            raise OutdatedError("nothing was changed: somebody else has changed the Kyma since the earlier run")
+        return self._until_done(leg, toggling, proposal, 0, changed, cancel, book)
+
+    def _run(
+        self,
+        leg: Leg,
+        toggling: PairToggling,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignBook,
+    ) -> Leg:
+        proposal = self._proposed(toggling)
         now = _leg(leg.runtime, proposal)
         if now.outcome is Outcome.UNCHANGED:
             return now
@@ -156,14 +215,43 @@ class Campaign:
             raise ForbiddenError("nothing was changed: you may not patch the runtime's Kyma", status=403)
         if cancel.is_set():
             return replace(leg, outcome=Outcome.NOT_BEGUN)
-        generation = toggling.carry_out(proposal)
+        book.begun(leg.runtime)
+        try:
+            generation = toggling.carry_out(proposal)
+        except KymatuiError:
+            book.failed(leg.runtime)
+            raise
         if not self._pace.wait:
+            book.done(leg.runtime)
             return replace(leg, outcome=Outcome.ACCEPTED, words="the Kyma is edited")
+        return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
+
+    def _until_done(
+        self,
+        leg: Leg,
+        toggling: PairToggling,
+        proposal: Proposal,
+        generation: int,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignBook,
+    ) -> Leg:
         try:
             last = toggling.follow(proposal, generation, changed, self._pace.timeout, lambda _: None, cancel)
         except CancelledError as error:
             return replace(leg, outcome=Outcome.ACCEPTED, words=str(error))
+        except KymatuiError:
+            book.failed(leg.runtime)
+            raise
+        book.done(leg.runtime)
         return replace(leg, outcome=Outcome.DONE, words=last.words)
+
+
+def _without_strangers(legs: list[Leg]) -> list[Leg]:
+    """A module that one runtime knows is done with in the others; one that nobody knows is somebody's slip."""
+    if not legs or any(leg.words != _STRANGER for leg in legs if leg.outcome is not Outcome.UNREACHED):
+        return legs
+    return [replace(leg, outcome=Outcome.REFUSED) if leg.words == _STRANGER else leg for leg in legs]
 
 
 def _key(name: str) -> Key:

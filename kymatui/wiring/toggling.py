@@ -111,6 +111,12 @@ class Toggling:
                 raise CancelledError("the Kyma is edited; nobody waits for what it sets off")
             changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
+    def standing(self, proposal: Proposal) -> Stage:
+        """Where an edit stands that the Kyma has already, whoever made it."""
+        from kymatui.domain.remembering import Memory
+
+        return self._stage(proposal, 0, Memory())
+
     def _stage(self, proposal: Proposal, generation: int, memory: Memory) -> Stage:
         from kymatui.domain.catalog import catalog
         from kymatui.domain.stages import stage

@@ -6,12 +6,13 @@ import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
 from kymatui.domain.campaigns import Leg, Outcome
 from kymatui.domain.toggling import Toggle, Verb
+from kymatui.wiring.campaign_books import CampaignBook
 from kymatui.wiring.campaigns import Campaign, Pace
 from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.options import SessionOptions
@@ -27,9 +28,15 @@ class Rehearsal(Campaign):
 
     @contextlib.contextmanager
     def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
-        yield create_autospec(ControlPlane, instance=True)
+        plane = create_autospec(ControlPlane, instance=True)
+        plane.home = Mock()
+        yield plane
 
-    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event) -> Leg:
+    @contextlib.contextmanager
+    def _written(self, context: str) -> Iterator[CampaignBook]:
+        yield create_autospec(CampaignBook, instance=True)
+
+    def _edited(self, plane: ControlPlane, leg: Leg, cancel: threading.Event, book: CampaignBook) -> Leg:
         if leg.runtime == self._stop:
             cancel.set()
         return replace(leg, outcome=Outcome.FAILED if leg.runtime in self._bad else Outcome.DONE)

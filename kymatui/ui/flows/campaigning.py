@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.domain.campaigns import Leg, Outcome, counted, waves
+from kymatui.domain.campaigns import Leg, counted, waves
 from kymatui.domain.kymas import Policy
 from kymatui.domain.previews import Verdict
 from kymatui.domain.toggling import Toggle, Verb
@@ -60,7 +60,7 @@ async def plan_runtimes(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, 
     legs = await app.desk.aside(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview(legs, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
-        planned = sum(leg.outcome is Outcome.PLANNED for leg in legs)
+        planned = sum(leg.is_ahead for leg in legs)
         run = partial(_carry_out, campaign, legs, pace)
         work = Work(title(toggle, planned), run, "", frozenset({FLEET_KEY}), _steps(legs, pace), _STAYS)
         app.desk.start(work, partial(_again, app, runtimes, toggle, pace))
@@ -95,7 +95,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[Leg], pace: Pace, report: Repo
         report.step(_step(wave))
 
     ended = campaign.carry_out(legs, tell, report.cancel, begins)
-    worked = [leg for leg, before in zip(ended, legs, strict=True) if before.outcome is Outcome.PLANNED]
+    worked = [leg for leg, before in zip(ended, legs, strict=True) if before.is_ahead]
     words = ended_words(worked)
     if report.cancel.is_set():
         raise CancelledError(words)

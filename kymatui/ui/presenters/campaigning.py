@@ -10,7 +10,7 @@ from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.domain.toggling import Toggle
 from kymatui.ui.presenters import proposals
 
-_MARKS = {Outcome.PLANNED: Mark.CHANGE, Outcome.UNCHANGED: Mark.SAME}
+_MARKS = {Outcome.UNDER_WAY: Mark.SAME, Outcome.UNCHANGED: Mark.SAME}
 _NAMED: Final = 3
 
 
@@ -21,16 +21,17 @@ def title(toggle: Toggle, number: int) -> str:
 
 def preview(legs: Sequence[Leg], toggle: Toggle, canaries: int, at_once: int) -> Preview:
     """One line a runtime: those that are edited first in their order, then those that are not, with the reason."""
+    begun = [leg for leg in legs if leg.outcome is Outcome.UNDER_WAY]
     planned = [leg for leg in legs if leg.outcome is Outcome.PLANNED]
-    others = [leg for leg in legs if leg.outcome is not Outcome.PLANNED]
+    others = [leg for leg in legs if not leg.is_ahead]
     lines = [_planned(leg, canary=number < canaries) for number, leg in enumerate(planned)]
     words = title(toggle, len(planned))
     return Preview(
         words,
-        lines=(*lines, *map(_left_out, others)),
+        lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
         charge=counted(legs),
-        refusals=() if planned else ("no runtime is left that could be edited",),
-        warnings=tuple(_warnings(planned, others, canaries, at_once)),
+        refusals=() if planned or begun else ("no runtime is left that could be edited",),
+        warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         consents=tuple(_consents(planned)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
@@ -48,11 +49,15 @@ def _planned(leg: Leg, *, canary: bool) -> PreviewLine:
 
 
 def _left_out(leg: Leg) -> PreviewLine:
-    words = leg.words if leg.outcome is Outcome.UNCHANGED else f"{leg.outcome.value}: {leg.words}"
+    words = leg.words if leg.outcome in _MARKS else f"{leg.outcome.value}: {leg.words}"
     return PreviewLine(_MARKS.get(leg.outcome, Mark.CONFLICT), leg.name, words, (f"  {leg.words}",))
 
 
-def _warnings(planned: Sequence[Leg], others: Sequence[Leg], canaries: int, at_once: int) -> Iterator[str]:
+def _warnings(
+    begun: Sequence[Leg], planned: Sequence[Leg], others: Sequence[Leg], canaries: int, at_once: int
+) -> Iterator[str]:
+    if begun:
+        yield f"{len(begun)} that an earlier run has edited are followed first, until they are ready"
     if planned:
         first = "the first by itself" if canaries == 1 else f"the first {canaries} one by one"
         pace = f"{first}, then {at_once} at once; " if len(planned) > canaries else ""

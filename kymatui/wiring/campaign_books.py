@@ -1,0 +1,85 @@
+"""Which runtimes an edit of a fleet was begun on, and on which it came to its end; on disk, to go on after a kill.
+
+The clusters say which Kymas are edited; that the module came to be ready nobody may have seen. A canary that was edited
+and never got well must not count as done because somebody ran the same again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from kymatui.domain.toggling import Toggle
+    from kymatui.engine.journals import Journal, Mark
+
+
+class CampaignBook:
+    """Lines about one edit over the runtimes of one control plane. May be written by several threads."""
+
+    def __init__(self, context: str, toggle: Toggle) -> None:
+        self._path = _path(context)
+        self._what = " ".join((toggle.verb.value, toggle.channel or "", str(toggle.policy or "")))
+        self._module = toggle.module
+        self._journal: Journal | None = None
+
+    def open(self) -> None:
+        """Raises ConfigurationError where nothing can be written down: then nothing is begun."""
+        from kymatui.engine.identities import own_identity
+        from kymatui.engine.journals import Journal
+
+        self._journal = Journal(self._path, own_identity(), time.time)
+
+    def begun(self, runtime: str) -> None:
+        from kymatui.engine.journals import Mark
+
+        self._write(Mark.BEGUN, runtime)
+
+    def done(self, runtime: str) -> None:
+        from kymatui.engine.journals import Mark
+
+        self._write(Mark.DONE, runtime)
+
+    def failed(self, runtime: str) -> None:
+        from kymatui.engine.journals import Mark
+
+        self._write(Mark.FAILED, runtime)
+
+    def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def unfinished(self) -> frozenset[str]:
+        """The runtimes on which this very edit was the last one of the module, and was not seen to its end."""
+        from kymatui.engine.journals import read_journal
+
+        last: dict[str, tuple[str, Mark]] = {}
+        try:
+            for entry in read_journal(self._path) if self._path.exists() else ():
+                module, _, runtime = entry.on.partition(" ")
+                if module == self._module:
+                    last[runtime] = (entry.what, entry.mark)
+        except ConfigurationError:  # a book that cannot be read tells nothing; the clusters do
+            return frozenset()
+        return _left(last, self._what)
+
+    def _write(self, mark: Mark, runtime: str) -> None:
+        if self._journal is not None:
+            self._journal.write(mark, self._what, f"{self._module} {runtime}")
+
+
+def _left(last: Mapping[str, tuple[str, Mark]], what: str) -> frozenset[str]:
+    from kymatui.engine.journals import Mark
+
+    return frozenset(runtime for runtime, (done, mark) in last.items() if done == what and mark is not Mark.DONE)
+
+
+def _path(context: str) -> Path:
+    from kymatui.wiring.engine import journal_path
+
+    return journal_path(context, "_", "_").parents[1] / "fleet.jsonl"

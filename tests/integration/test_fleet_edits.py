@@ -1,0 +1,205 @@
+"""One edit over six runtimes that are servers of their own: in which order, how far, and on again after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kymatui.adapters.kube.client import PatchType
+from kymatui.cli.main import main
+from kymatui.sandbox.world.fleet import access_secret
+from kymatui.settings.loading import Settings
+from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.screens.choosing import ChoiceScreen
+from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.plan_parts import PlanTable
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.remote import RemoteOptions, open_remote
+from tests.domain import builders as b
+from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually
+from tests.integration.test_fleet import CONTROL, Fleet
+from tests.sandboxes.starting import ready_sandbox
+from tests.ui.driving import SIZE, text
+from tests.ui.test_toggling import Person
+
+pytestmark = pytest.mark.xdist_group("fleet-edits")
+
+NAMES = [f"e{number}" for number in range(6)]
+MODULE = "keda"
+REPORT = b.report(MODULE, "1.6.0")
+
+
+@dataclass
+class Runtimes:
+    """The runtimes, and their control plane."""
+
+    control: Embedded
+    clusters: dict[str, Embedded]
+    kubeconfig: Path
+
+    def entries(self, name: str) -> list[dict[str, Any]]:
+        cluster = self.clusters[name].client
+        resource = cluster.discovery.find_name(KYMAS)
+        assert resource is not None
+        return list(cluster.get(resource, "default", "kyma-system")["spec"].get("modules") or [])
+
+    def policies(self) -> list[str]:
+        """Of the module in each runtime, "-" where it is not asked for."""
+        found = [next((one for one in self.entries(name) if one["name"] == MODULE), None) for name in NAMES]
+        return [one.get("customResourcePolicy", "") if one is not None else "-" for one in found]
+
+    def report(self, name: str, modules: Sequence[Any]) -> None:
+        """What lifecycle-manager says on the control plane."""
+        resource = self.control.client.discovery.find_name(KYMAS)
+        assert resource is not None
+        body = {"status": {"modules": list(modules)}}
+        self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtimes]:
+    folder = tmp_path_factory.mktemp("edits")
+    with ready_sandbox("kcp", *NAMES) as sandbox:
+        control = Embedded(sandbox.kubeconfig, "kcp", folder)
+        fleet = Fleet(sandbox, control, folder)
+        clusters = {name: Embedded(sandbox.kubeconfig, name, folder) for name in NAMES}
+        for cluster in (control, *clusters.values()):
+            cluster.define_kyma()
+        control.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CONTROL}})
+        for name, cluster in clusters.items():
+            control.put(b.kyma((), name=name, namespace=CONTROL, status=[REPORT]))
+            control.put(access_secret(name, fleet.kubeconfig_of(name)))
+            cluster.ensure({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kyma-system"}})
+        yield Runtimes(control, clusters, sandbox.kubeconfig)
+        for cluster in (control, *clusters.values()):
+            cluster.client.transport.close()
+
+
+@pytest.fixture
+def runtimes(made: Runtimes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtimes]:
+    """All of them ask for the module, and have it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig))
+    for name, cluster in made.clusters.items():
+        body = b.kyma([{"name": MODULE, "customResourcePolicy": "CreateAndDelete"}])
+        body["metadata"]["annotations"] = {f"deprecated-{GROUP}/owned-by": f"{CONTROL}/{name}"}
+        cluster.put(body)
+        made.report(name, [REPORT])
+    yield made
+    for cluster in made.clusters.values():
+        cluster.clear()
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, dict[str, str], str]]:
+    """A command over all of them: its status, how each runtime ended, and what was said on the way."""
+
+    def run(*words: str) -> tuple[int, dict[str, str], str]:
+        given = ("--fleet", "--yes", "--allow-fleet-writes", "--at-once", "2", "-o", "json")
+        status = main([*words, *given])
+        printed = capsys.readouterr()
+        return status, {one["runtime"][-2:]: one["outcome"] for one in json.loads(printed.out)["runtimes"]}, printed.err
+
+    return run
+
+
+def ended(told: str) -> list[str]:
+    """The runtimes in the order in which they were done with."""
+    starts = tuple(f"  {CONTROL}/{name}: " for name in NAMES)
+    return [line.partition(":")[0][-2:] for line in told.splitlines() if line.startswith(starts)]
+
+
+def test_the_canary_goes_first_then_two_at_once_and_nothing_after_a_failure(
+    runtimes: Runtimes, command: Callable[..., tuple[int, dict[str, str], str]]
+) -> None:
+    runtimes.clusters["e3"].fault("error", verb="patch", resource=KYMAS)
+    status, outcomes, told = command("policy", MODULE, "Ignore")
+    done, failed, left = "done", "failed", "not begun"
+    assert (status, list(outcomes.values())) == (3, [done, done, done, failed, done, left])
+    assert "one by one: e0; then 5 more, 2 at once; no further after a failure" in told
+    order = ended(told)
+    assert (order[0], set(order[1:3]), set(order[3:])) == ("e0", {"e1", "e2"}, {"e3", "e4"})
+    was, now = "CreateAndDelete", "Ignore"
+    assert runtimes.policies() == [now, now, now, was, now, was]
+    runtimes.clusters["e3"].clear()
+    status, outcomes, told = command("policy", MODULE, "Ignore")
+    assert (status, list(outcomes.values())) == (0, ["unchanged"] * 3 + ["done", "unchanged", "done"])
+    assert ended(told) == ["e3", "e5"], "the canary is the first of those that are left"
+    assert runtimes.policies() == [now] * 6
+
+
+def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is_edited(
+    runtimes: Runtimes, command: Callable[..., tuple[int, dict[str, str], str]]
+) -> None:
+    words = ("disable", MODULE, "--fleet", "--yes", "--allow-fleet-writes")
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "kymatui", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+    )
+    try:
+        eventually(lambda: not runtimes.entries("e0"), "the canary is edited", timeout=60)
+    finally:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    left = "not begun"
+    status, outcomes, told = command("disable", MODULE, "--timeout", "0.5")
+    assert (status, list(outcomes.values())) == (3, ["failed", *[left] * 5])
+    assert "followed first, for an earlier run has edited them: e0; one by one: e1; then 4 more" in told
+    status, outcomes, told = command("disable", MODULE, "--timeout", "0.5")
+    assert (status, outcomes["e0"], ended(told)) == (3, "failed", ["e0"]), "nor does a second try pass it over"
+    assert runtimes.policies() == ["-", *["CreateAndDelete"] * 5]
+    for name in NAMES:
+        runtimes.report(name, [])  # lifecycle-manager has let all of them go
+    status, outcomes, _ = command("disable", MODULE)
+    assert (status, list(outcomes.values())) == (0, ["unchanged", *["done"] * 5])
+    status, outcomes, _ = command("disable", "kedda")
+    assert (status, set(outcomes.values())) == (2, {"refused"}), "what nobody knows is a slip"
+
+
+async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure_stopped_it(runtimes: Runtimes) -> None:
+    options = RemoteOptions(SessionOptions(str(runtimes.kubeconfig), "kcp"))
+    app = FleetApp(lambda: open_remote(options), settings=Settings(), allow_fleet_writes=True)
+    async with app.run_test(size=SIZE) as pilot:
+        person, screen = Person(pilot), app.screen
+        assert isinstance(screen, FleetScreen)
+        for name in NAMES:
+            await person.until(lambda name=name: screen.main_widget().move_to(f"{CONTROL}/{name}"))  # type: ignore[misc]
+            await person.press("space")
+        await person.press("p")
+        await person.sees(ChoiceScreen)
+        await person.until(lambda: person.app.screen.query_one(PlanTable).move_to("policy"))
+        await person.press("enter")
+        await person.until(lambda: bool(person.app.screen.query("#choice-policy")))
+        await person.until(lambda: person.app.screen.query_one("#choice-policy", PlanTable).move_to("Ignore"))
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert text(person.app, "#plan-head").splitlines()[0] == "6 planned"
+        edited = [line for line in person.lines() if line.startswith("~ ")]
+        order = [line.split()[1] for line in edited]  # as they stand in the fleet, the worst first
+        assert (sorted(order), ["canary: " in line for line in edited]) == (NAMES, [True, *[False] * 5])
+        assert runtimes.policies() == ["CreateAndDelete"] * 6
+        runtimes.clusters[order[2]].fault("error", verb="patch", resource=KYMAS)
+        await person.accepts()
+        said = await person.ended()
+        assert f"4 done, 1 failed, 1 not begun; failed: {order[2]} (" in said, said
+        job = person.app.desk.find(1)
+        assert job is not None
+        assert [step.title for step in job.steps] == [order[0], f"{order[1]} and 3 more", order[5]]
+        runtimes.clusters[order[2]].clear()
+        again = person.app.desk.again(1)
+        assert again is not None
+        person.app.desk.flow(again())
+        await person.sees(PlanScreen)
+        assert text(person.app, "#plan-head").splitlines()[0] == "2 planned, 4 unchanged"
+        await person.accepts()
+        assert await person.ended(2) == "done: 2 done"
+    assert runtimes.policies() == ["Ignore"] * 6
