@@ -1,0 +1,188 @@
+"""A control plane with 5,000 Kymas, over HTTP: every one has its row, what is counted is right, nothing is asked twice.
+
+How long that takes is measured in `tests/benchmarks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kymatui.adapters.kube.client import PatchType
+from kymatui.domain.fleet_pictures import FleetPicture
+from kymatui.domain.fleets import version_matrix
+from kymatui.domain.waiting import waits
+from kymatui.sandbox.apiserver.certificates import make_serving_certificate
+from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.meanings import standard_meaning
+from kymatui.sandbox.cluster import Cluster
+from kymatui.sandbox.faulting import FaultClient
+from kymatui.sandbox.storage import Store
+from kymatui.sandbox.world import fleet, populating
+from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
+from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
+from kymatui.ui.presenters.filtering import parse_filter
+from kymatui.ui.presenters.fleet import FleetRows, Narrow, group_rows, key_text
+from kymatui.ui.presenters.fleet_lists import matrix
+from kymatui.ui.presenters.tables import Sort, arrange
+from kymatui.ui.widgets.row_list import Row
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
+from tests.domain.builders import Json
+from tests.integration.embedded import eventually
+
+pytestmark = pytest.mark.xdist_group("large-fleet")
+
+COUNT = 5000
+SHAPES = [fleet.runtime(fleet.Draw("fleet"), name, time.time(), "registry", 5) for name in fleet.runtimes(50)]
+"""Each is there a hundred times, under other names; every other one with a Manifest, for all five of each of them would
+take ten times as long."""
+NAME = "operator.kyma-project.io/kyma-name"
+
+
+def shape_of(number: int) -> Json:
+    return SHAPES[number % len(SHAPES)][0]
+
+
+def fill(store: Store) -> None:
+    """Past the API: its 10,000 requests are nobody's matter here."""
+    for number in range(COUNT):
+        kyma, manifests = SHAPES[number % len(SHAPES)]
+        name = f"r{number:04}"
+        store.put(KYMAS, {**kyma, "metadata": {**kyma["metadata"], "name": name, "uid": name}})
+        if number % 2:
+            continue
+        metadata = manifests[0]["metadata"]
+        own = {"name": f"{name}-m", "uid": f"{name}-m", "labels": {**metadata["labels"], NAME: name}}
+        owners = [{**owner, "name": name, "uid": name} for owner in metadata["ownerReferences"]]
+        store.put(MANIFESTS, {**manifests[0], "metadata": {**metadata, **own, "ownerReferences": owners}})
+
+
+async def serve(kubeconfig: Path, ready: threading.Event, ended: threading.Event) -> None:
+    cluster = Cluster("kcp", make_serving_certificate(), standard_meaning)
+    await cluster.start()
+    populating.prepare(cluster.server.client, namespaces=(fleet.CONTROL,))
+    while not populating.are_established(cluster.controllers.context.observer):
+        await asyncio.sleep(0.01)
+    fill(cluster.server.store)
+    write_private(kubeconfig, kubeconfig_text([cluster.endpoint]))
+    ready.set()
+    while not ended.is_set():
+        await asyncio.sleep(0.05)
+    await cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    found, ready, ended = tmp_path_factory.mktemp("large") / "kubeconfig", threading.Event(), threading.Event()
+    server = threading.Thread(target=lambda: asyncio.run(serve(found, ready, ended)), daemon=True)
+    server.start()
+    assert ready.wait(60)
+    yield found
+    ended.set()
+    server.join(10)
+
+
+@pytest.fixture(scope="module")
+def remote(kubeconfig: Path) -> Iterator[RemoteSession]:
+    with contextlib.closing(open_remote(RemoteOptions(SessionOptions(str(kubeconfig))))) as found:
+        found.start(lambda: None)
+        assert found.wait_complete(120)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def picture(remote: RemoteSession) -> FleetPicture:
+    return remote.picture()
+
+
+@pytest.fixture(scope="module")
+def rows(picture: FleetPicture) -> list[Row]:
+    return list(FleetRows().of(picture, time.time()).values())
+
+
+def expected(what: str) -> Counter[str]:
+    """How many Kymas have which value of a label."""
+    return Counter(shape_of(n)["metadata"]["labels"][f"kyma-project.io/{what}"] for n in range(COUNT))
+
+
+def test_every_kyma_has_its_row_and_its_manifest(picture: FleetPicture, rows: list[Row]) -> None:
+    assert [row.key for row in sorted(rows, key=lambda row: row.key)] == [
+        key_text((fleet.CONTROL, f"r{number:04}")) for number in range(COUNT)
+    ]
+    wrong = [
+        row.key
+        for number, row in enumerate(sorted(rows, key=lambda row: row.key))
+        if not row.cells["state"].text.endswith(shape_of(number)["status"]["state"])
+        or row.cells["modules"].text != str(len(shape_of(number)["status"]["modules"]))
+    ]
+    assert wrong == []
+    owners = {key: len(sights) for key, sights in picture.manifests.items()}
+    assert owners == {(fleet.CONTROL, f"r{number:04}"): 1 for number in range(0, COUNT, 2)}
+
+
+def test_the_matrix_counts_every_module_of_every_kyma_and_its_cells_lead_to_them(picture: FleetPicture) -> None:
+    reports = [report for n in range(COUNT) for report in shape_of(n)["status"]["modules"]]
+    counted = Counter((report["name"], report["version"]) for report in reports)
+    runtimes = list(picture.runtimes.values())
+    assert {
+        (one.module, version): count for one in version_matrix(runtimes) for version, count in one.counts
+    } == counted
+    cells = matrix(runtimes).cells
+    for (module, version), count in list(counted.items())[:4]:
+        (narrow,) = [cell for cell in cells[module] if cell == Narrow("module", module, version)]
+        assert sum(narrow.accepts(one) for one in runtimes) == count
+
+
+def test_groups_filters_and_orders_hold_for_all(picture: FleetPicture, rows: list[Row]) -> None:
+    groups = group_rows(picture.runtimes.values(), "plan")
+    assert {row.cells["name"].text: int(row.cells["count"].text) for row in groups} == expected("broker-plan-name")
+    for text, wanted in (
+        ("-l region=westeurope", expected("region")["westeurope"]),
+        ("r49", 100),
+        ("Error", sum(shape_of(n)["status"]["state"] == "Error" for n in range(COUNT))),
+    ):
+        assert len(arrange(rows, parse_filter(text), Sort("name"))) == wanted > 0, text
+    by_state = [row.cells["state"].order for row in arrange(rows, parse_filter(""), Sort("state"))]
+    assert by_state == sorted(by_state)  # type: ignore[type-var]
+    bad = {key for n in range(COUNT) if _waits(shape_of(n)) for key in [(fleet.CONTROL, f"r{n:04}")]}
+    assert {wait.runtime for wait in waits(picture)} == bad
+
+
+def _waits(kyma: Json) -> bool:
+    return any(report["state"] not in ("Ready", "Unmanaged") for report in kyma["status"]["modules"])
+
+
+def test_a_change_is_seen_by_watch_and_nothing_else_is_made_again(remote: RemoteSession, kubeconfig: Path) -> None:
+    key = (fleet.CONTROL, "r4321")
+    maker = FleetRows()
+    before = remote.picture()
+    rows_before = maker.of(before, time.time())
+    resource = remote.home.client.discovery.find_name(KYMAS)
+    assert resource is not None
+    body = {"status": {"state": "Error", "activeChannel": "experimental"}}
+    remote.home.client.patch(resource, key[1], body, PatchType.MERGE, key[0], subresource="status")
+    eventually(lambda: remote.picture().runtimes[key].channel == "experimental", "the change is seen", timeout=30)
+    after = remote.picture()
+    rows_after = maker.of(after, time.time())
+    assert [one for one in rows_after if rows_after[one] is not rows_before[one]] == [key]
+    assert {(one.what, one.after) for one in after.changes if one.runtime == key} >= {("state", "Error")}
+
+
+def test_nothing_was_asked_twice(remote: RemoteSession, kubeconfig: Path) -> None:
+    """By the server's own log: each kind is listed and watched with one request, and no object is read by itself."""
+    asked = [
+        one["path"]
+        for one in FaultClient.for_kubeconfig(kubeconfig, "kcp").requests()["requests"]
+        if "kymatui" in one["agent"] and one["method"] == "GET"
+    ]
+    kinds = ("kymas", "manifests", "modulereleasemetas")
+    wanted = {"/api", "/apis", *(f"/apis/operator.kyma-project.io/v1beta2/{kind}" for kind in kinds)}
+    assert Counter(asked) == Counter(wanted)
