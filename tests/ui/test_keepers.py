@@ -40,7 +40,7 @@ from tests.domain.builders import kyma
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
-from tests.ui.driving import SIZE, text
+from tests.ui.driving import SIZE, table, text
 from tests.ui.test_flows import ended, enter, stepper
 from tests.ui.test_toggling import Person, app_of
 
@@ -182,6 +182,47 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
     cluster.delete(CONFIG_MAP)
 
 
+async def mark(person: Person, *modules: str) -> None:
+    await person.press("ctrl+backslash")
+    for module in modules:
+        await person.at(module)
+        await person.press("space")
+
+
+async def delete_both(person: Person) -> None:
+    """The listing of both, agreed to, and both jobs at their end."""
+    before = len(person.app.desk.jobs)
+    await mark(person, "cache", "queue")
+    await person.press("ctrl+d")
+    await person.sees(PlanScreen)
+    assert [line.partition(":")[0] for line in person.lines()] == ["- cache", "- queue"]
+    await person.press("tab", "tab", "2", "space", *"modules")
+    await person.accepts()
+    await person.until(lambda: len(person.app.desk.jobs) == before + 2 and not person.app.desk.going)
+    assert [job.state for job in person.app.desk.jobs[-2:]] == [JobState.DONE, JobState.DONE], person.app.desk.jobs
+
+
+async def test_marked_modules_are_installed_and_deleted_as_one_plan(sandbox: ReadySandbox) -> None:
+    options = SessionOptions(str(sandbox.kubeconfig), "open")
+    cluster = open_cluster(options)
+    for ref in (CONFIG_MAP, QUEUE):
+        main(["delete", ref.name, "--yes", "--no-backup", "--kubeconfig", options.kubeconfig, "--context", "open"])
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await mark(person, "cache", "queue")
+        await person.press("i")
+        await person.sees(PlanScreen)
+        assert person.lines() == ["+ cache: ConfigMap modules/cache create", "+ queue: ConfigMap modules/queue create"]
+        await person.accepts()
+        await person.until(lambda: len(person.app.desk.jobs) == 2 and not person.app.desk.going)
+        assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
+        await person.press("i")
+        await person.until(lambda: bool(person.app.problems))
+        assert person.app.problems[0].startswith("cache: 1.1.0 is installed already; queue: 1.1.0 is installed already")
+        await delete_both(person)
+    assert (version(cluster), version(cluster, QUEUE)) == ("", "")
+
+
 async def restore(person: Person, cluster: Cluster) -> None:
     """What was deleted comes back from its backup; one of another cluster says so before anything."""
     (kept,) = folder().glob("*/cache-*.yaml")
@@ -261,7 +302,20 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
 
         await delete(person, Turn.MANIFEST)
         assert person.app.desk.jobs[-1].state is JobState.DONE
-    assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
+        assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
+        await person.press("escape")
+
+        await person.types("manifest cache queue")
+        await person.sees(PlanScreen)
+        assert [line.partition(" the ")[0] for line in person.lines()] == [
+            "+ cache: Manifest modules/cache",
+            "+ queue: Manifest modules/queue",
+        ]
+        await person.accepts()
+        await person.until(lambda: len(person.app.desk.jobs) == 5 and not person.app.desk.going)
+        assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
+        await delete_both(person)
+    assert (cluster.get(MANIFEST), version(cluster), version(cluster, QUEUE)) == (None, "", "")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kymatui.domain.labelling import LABELS
 from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError
 from kymatui.ui.flows import manifesting, restoring
-from kymatui.ui.flows.deleting import not_there, open_deletion
+from kymatui.ui.flows.deleting import not_there, start
 from kymatui.ui.flows.installing import adopt, install, install_several, upgrade, why_not, why_not_adopted
 from kymatui.ui.flows.toggling import relabel, toggle, toggling_of, why_off
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
@@ -99,9 +99,7 @@ ACTIONS: tuple[Action, ...] = (
         upgrade,
         lambda app, names: why_not(app, names, upgrade=True),
     ),
-    Action(
-        "delete", "delete, guided…", "ctrl-d", lambda app, names: open_deletion(app, names[0]), not_there, many=False
-    ),
+    Action("delete", "delete, guided…", "ctrl-d", start, not_there),
     Action(
         "restore",
         "restore what was deleted of it…",

@@ -12,6 +12,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.flows import manifesting
 from kymatui.ui.flows.actions import Flow, menu, relabel_words
+from kymatui.ui.flows.deleting import start
 from kymatui.ui.flows.installing import adopt, install, install_several, upgrade, upgrade_all
 from kymatui.ui.flows.restoring import restore_words
 from kymatui.ui.flows.resuming import resume
@@ -74,7 +75,11 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
         arguments=lambda: [*_names(app), "all"],
     )
     yield ScreenCommand(
-        "delete", "the guided deletion of a module", partial(_delete, app), arguments=partial(_names, app)
+        "delete",
+        "the guided deletion of modules",
+        partial(_delete, app),
+        usage="delete NAME…",
+        arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "restore",
@@ -165,8 +170,10 @@ def _delete(app: KymatuiApp, words: Sequence[str]) -> None:
     names = meant(app, words)
     if len(names) == 1:
         app.ways.open(Step("delete", names[0]))
+    elif names:
+        app.desk.flow(start(app, names))
     else:
-        app.problem("which module? one at a time")
+        app.problem("which modules? delete NAME…")
 
 
 def _menu(app: KymatuiApp, words: Sequence[str]) -> None:

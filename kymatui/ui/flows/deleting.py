@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kymatui.wiring.holding import Held
     from kymatui.wiring.sessions import CatalogSession
 
-_STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
+STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
 
 
 def departing_of(app: KymatuiApp) -> Departing:
@@ -38,6 +38,13 @@ def departing_of(app: KymatuiApp) -> Departing:
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
     return Departing(cast("CatalogSession", session))
+
+
+async def start(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The stepper of one module, or one listing of several."""
+    from kymatui.ui.flows.deleting_several import delete_several
+
+    await (open_deletion(app, names[0]) if len(names) == 1 else delete_several(app, names))
 
 
 async def open_deletion(app: KymatuiApp, module: str) -> None:
@@ -70,14 +77,15 @@ async def delete(app: KymatuiApp, screen: DepartingScreen) -> None:
 
 def begin(app: KymatuiApp, departing: Departing, seen: Departure, agreement: Agreement) -> None:
     """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
-    run = partial(_carry_out, departing, seen.module, agreement, app.view.link)
+    run = partial(carry_out, departing, seen.module, agreement, app.view.link)
     keeps = frozenset({module_key(seen.module)})
     purpose = Purpose("delete", (seen.module,))
-    work = Work(f"delete {seen.module}", run, seen.module, keeps, stays=_STAYS, purpose=purpose)
+    work = Work(f"delete {seen.module}", run, seen.module, keeps, stays=STAYS, purpose=purpose)
     app.desk.start(work, partial(open_deletion, app, seen.module))
 
 
-def _carry_out(departing: Departing, module: str, agreement: Agreement, link: Link[Any], report: Report) -> str:
+def carry_out(departing: Departing, module: str, agreement: Agreement, link: Link[Any], report: Report) -> str:
+    """The deletion, in the thread of its job."""
     changed = threading.Event()
     link.listen(changed)
 

@@ -27,16 +27,18 @@ class ActingScreen(FramedScreen):
         return ()
 
     def why_off(self, action: str) -> str:
-        if action in ("act", "manage", "upgrade", "install") and not (self.is_whole and self.targets):
+        if action in ("act", "manage", "upgrade", "install", "delete") and not (self.is_whole and self.targets):
             return "there is no module under the cursor"
-        if action == "delete" and not (self.is_whole and len(self.targets) == 1):
-            return "one module at a time" if self.is_whole and self.targets else "there is no module under the cursor"
         return super().why_off(action)
 
     def action_delete(self) -> None:
+        from kymatui.ui.flows.deleting import start
         from kymatui.ui.navigation import Step
 
-        self.kymatui.ways.open(Step("delete", self.targets[0]))
+        if len(self.targets) == 1:
+            self.kymatui.ways.open(Step("delete", self.targets[0]))
+        else:
+            self.kymatui.desk.flow(start(self.kymatui, self.targets))
 
     def action_install(self) -> None:
         from kymatui.ui.flows.installing import install, install_several
