@@ -16,6 +16,8 @@ from kymatui.engine.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
 from kymatui.errors import NotFoundError
 
 T = TypeVar("T")
+_FRESH = 10.0
+"""Seconds for which it is taken for granted that no kind has come."""
 _PATCHES = {PatchKind.JSON: PatchType.JSON, PatchKind.MERGE: PatchType.MERGE}
 
 
@@ -42,14 +44,12 @@ class KubeCluster:
         return _served(found) if found is not None else None
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
-        versions = self.client.discovery.versions(group)
-        found = (self.client.discovery.find(GroupVersionKind(group, version, kind)) for version in versions)
-        return tuple(_served(resource) for resource in found if resource is not None)
+        return tuple(_served(resource) for resource in self.client.discovery.find_versions(group, kind))
 
     def all_kinds(self) -> Sequence[ServedKind]:
-        """Every kind in its preferred version."""
+        """Every kind in its preferred version: by this it is decided whether something is empty."""
         preferred: dict[tuple[str, str], Resource] = {}
-        for resource in self.client.discovery.resources():
+        for resource in self.client.discovery.resources(within=_FRESH):
             preferred.setdefault((resource.group, resource.kind), resource)
         return tuple(_served(resource) for resource in preferred.values())
 

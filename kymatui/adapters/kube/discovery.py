@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from kymatui.adapters.kube.discovery_cache import DiscoveryCache
 from kymatui.adapters.kube.discovery_documents import (
@@ -24,6 +24,8 @@ from kymatui.adapters.kube.resources import Resource, group_path
 from kymatui.adapters.kube.transport import Request, Transport
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError, ServerError
+
+T = TypeVar("T")
 
 _PATIENT_FOR = 10.0  # seconds between two looks for kinds that are not there
 
@@ -40,6 +42,7 @@ class Discovery:
         self._lock = threading.RLock()
         self._served: dict[bool, Served] = {}  # core group or the others
         self._asked_at = float("-inf")
+        self._asked: dict[bool, float] = {}
 
     def find(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource of a kind in exactly this version; None where it is not served."""
@@ -56,6 +59,16 @@ class Discovery:
             return next((resource for resource in found if resource is not None), None)
 
         return self._look(group, look)
+
+    def find_versions(self, group: str, kind: str) -> tuple[Resource, ...]:
+        """The resources of a kind in all served versions, the preferred one first; () where it is not served."""
+
+        def look() -> tuple[Resource, ...]:
+            versions = self._core_or_others(group).versions.get(group, ())
+            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in versions)
+            return tuple(resource for resource in found if resource is not None)
+
+        return self._look(group, look) or ()
 
     def find_name(self, name: str, group: str = "") -> Resource | None:
         """The resource of a plural, singular or short name, as a person types it: "po", "deployments.apps"."""
@@ -80,8 +93,12 @@ class Discovery:
         """The served versions of a group, the preferred one first; () where the group is not served."""
         return self._core_or_others(group).versions.get(group, ())
 
-    def resources(self) -> tuple[Resource, ...]:
-        """Everything that is served, in all versions; asks for every group where discovery is not aggregated."""
+    def resources(self, *, within: float = float("inf")) -> tuple[Resource, ...]:
+        """Everything that is served, in all versions; asks for every group where discovery is not aggregated.
+
+        within  how old that may be, in seconds: kinds that came since are missing in what was kept
+        """
+        self._renew(within)
         found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
         return tuple(resource for _, resources in found for resource in resources)
 
@@ -94,25 +111,32 @@ class Discovery:
     def invalidate(self) -> None:
         """Forgets everything: kinds came or went."""
         with self._lock:
-            self._served = {}
+            self._served, self._asked = {}, {}
             self._asked_at = float("-inf")
             if self._cache is not None:
                 self._cache.drop()
 
     # asking
 
-    def _look(self, group: str, look: Callable[[], Resource | None]) -> Resource | None:
+    def _look(self, group: str, look: Callable[[], T]) -> T:
         found = look()
-        if found is not None:
+        if found:
             return found
         with self._lock:
             fresh = self._clock() - self._asked_at < _PATIENT_FOR
             if fresh:
-                return None
+                return found
             self._served.pop(not group, None)
             if self._cache is not None:
                 self._cache.drop()
         return look()
+
+    def _renew(self, within: float) -> None:
+        """Asks anew for what is older, or was kept on disk."""
+        with self._lock:
+            for core in (True, False):
+                if self._clock() - self._asked.get(core, float("-inf")) > within:
+                    self._served[core] = self._ask(core)
 
     def _in_version(self, gvk: GroupVersionKind) -> Resource | None:
         served = self._core_or_others(gvk.group)
@@ -132,7 +156,7 @@ class Discovery:
         return self._cache.load(core) if self._cache is not None else None
 
     def _ask(self, core: bool) -> Served:
-        self._asked_at = self._clock()
+        self._asked_at = self._asked[core] = self._clock()
         document = self._get("/api" if core else "/apis", AGGREGATED)
         served = Served()
         if is_aggregated(document):

@@ -72,6 +72,25 @@ def test_a_kind_that_is_not_there_is_looked_for_again_but_not_all_the_time() -> 
         assert len(server.requests) == 2
 
 
+def test_what_is_counted_by_is_never_what_another_process_kept(tmp_path: Path) -> None:
+    """Whoever deletes what seems empty has to know of kinds that came since."""
+    server, now = Cluster(), [0.0]
+    with serving(server.respond) as address:
+        cache = DiscoveryCache("https://a", folder=tmp_path)
+        Discovery(transport(address), cache).resources()
+        server.add(Collection("example.com", "v2", "Thing", "things"))
+        server.add(Collection("example.com", "v1", "Thing", "things1"))
+        assert not Discovery(transport(address), cache).resources()
+        found = Discovery(transport(address), cache).find_versions("example.com", "Thing")
+        assert [one.version for one in found] == ["v2", "v1"]
+        later = Discovery(transport(address), cache, clock=lambda: now[0])
+        assert len(later.resources(within=10)) == 2
+        server.add(Collection("other.example", "v1", "Other", "others"))
+        assert len(later.resources(within=10)) == 2
+        now[0] += 11
+        assert len(later.resources(within=10)) == 3
+
+
 def test_a_group_whose_server_is_down_hides_no_other() -> None:
     server = cluster()
     server.aggregated = False
