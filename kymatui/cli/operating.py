@@ -94,6 +94,7 @@ def _site(args: argparse.Namespace) -> tuple[Site, str]:
 
 def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
     from kymatui.domain.manifests import Manifest, read_manifest
+    from kymatui.domain.objects import LABEL_SKIP
     from kymatui.engine.controllers.manifest.reconciling import SOON, ManifestReconciler
 
     reconciler, cancel = ManifestReconciler(site), threading.Event()
@@ -104,12 +105,15 @@ def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
         if not isinstance(manifest, Manifest):
             say(f"{ref} is gone")
             return 0
+        if manifest.skipped:
+            say(f"{ref} was left alone: its label {LABEL_SKIP} says so")
+            return 0
         words = f"{manifest.state}: {manifest.operation}"
         if words != last:
             say(words, sys.stderr)
             last = words
         if again is None:
-            say(f"{ref}: {manifest.state or 'skipped'}")
+            say(f"{ref}: {manifest.state}")
             return 0
         if again > SOON:
             raise PartlyDoneError(f"{ref} is {manifest.state}: {manifest.operation}")

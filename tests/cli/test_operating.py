@@ -16,7 +16,9 @@ import yaml
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.oci.registry import Registry
 from kymatui.cli.main import main
+from kymatui.domain.objects import LABEL_SKIP
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
@@ -85,6 +87,10 @@ def test_one_manifest_is_reconciled_once(
     assert main(words) == 0
     assert capsys.readouterr().out == f"Manifest {SPACE}/once: Ready\n"
     assert (state(cluster, ref), data(cluster, "once")) == ("Ready", {"a": "1"})
+    for value, said in (("true", "was left alone: its label operator.kyma-project.io/skip-reconciliation"), (None, "")):
+        cluster.patch(ref, {"metadata": {"labels": {LABEL_SKIP: value}}}, PatchKind.MERGE)
+        assert main(words) == 0
+        assert said in capsys.readouterr().out
     cluster.delete(ref)
     assert main(words) == 0
     assert capsys.readouterr().out == f"Manifest {SPACE}/once is gone\n"
