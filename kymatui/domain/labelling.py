@@ -40,11 +40,19 @@ class LabelEdit:
 
 @dataclass(frozen=True, slots=True)
 class LabelProposal:
-    """An edit of a label with what becomes of each module; `edit` is None where there is no Kyma."""
+    """An edit of a label with what becomes of each module; `edit` is None where there is no Kyma.
+
+    `comes`, `goes` and `changes` are what of the catalog a runtime gets and loses, and what of it has other channels
+    then; `warnings` tell what else is to be known.
+    """
 
     edit: LabelEdit | None
     refusal: str = ""
     effects: tuple[Effect, ...] = ()
+    comes: tuple[str, ...] = ()
+    goes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def label_edit(kyma: Kyma, label: str, value: str | None) -> LabelEdit:

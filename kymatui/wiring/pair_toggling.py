@@ -54,6 +54,20 @@ class PairToggling(Toggling):
             return replace(found, refusals=(refusal, *found.refusals))
         return replace(found, edit=edit_entry(kyma, toggle.module, change_of(toggle)))
 
+    def propose_label(self, label: str, value: str | None) -> LabelProposal:
+        """With what the catalog sync brings to the runtime then, and takes from it."""
+        from kymatui.domain.pairs.relabelling import relabelling
+
+        found, pair = super().propose_label(label, value), self._pair.pair()
+        moved = relabelling(pair, {label: value}, time.time()) if found.edit is not None else None
+        if moved is None or pair.is_one_cluster:
+            return found
+        comes, goes, changes = (
+            tuple(f"{entry.ref.kind.kind} {entry.ref.name}" for entry in entries)
+            for entries in (moved.offered, moved.withdrawn, moved.changed)
+        )
+        return replace(found, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
+
     def carry_out_label(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
         from kymatui.engine.toggling import carry_out_label
 

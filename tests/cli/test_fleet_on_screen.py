@@ -11,7 +11,7 @@ import pytest
 from kymatui.adapters.kube.gate import only_reads
 from kymatui.domain.objects import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import Cluster
+from kymatui.engine.ports import Cluster, PatchKind
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.world import fleet
 from kymatui.settings.loading import Settings
@@ -31,6 +31,7 @@ from tests.ui.test_toggling import Person
 pytestmark = pytest.mark.xdist_group("fleet")
 
 MODULE = "connectivity-proxy"
+INTERNAL = "operator.kyma-project.io/internal"
 GROUP = "operator.kyma-project.io"
 KYMA = GroupVersionKind(GROUP, "v1beta2", "Kyma")
 MANIFEST = GroupVersionKind(GROUP, "v1beta2", "Manifest")
@@ -65,6 +66,12 @@ def asked(cluster: Cluster, kyma: ObjectRef) -> list[str]:
     return [entry["name"] for entry in found["spec"].get("modules") or []]
 
 
+def labels_of(cluster: Cluster, kyma: ObjectRef) -> dict[str, str]:
+    found = cluster.get(kyma)
+    assert found is not None
+    return dict(found["metadata"].get("labels") or {})
+
+
 def manifests(control: Cluster, module: str) -> list[str]:
     labels = f"{LABEL_KYMA_NAME}=skr,{LABEL_MODULE_NAME}={module}"
     return [raw["metadata"]["name"] for raw in control.list(MANIFEST, "kcp-system", labels=labels)]
@@ -92,6 +99,16 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
         assert "connectivity-proxy" in asked(runtime, ON_SKR)
         assert len(manifests(control, "connectivity-proxy")) == 1, "its Manifest is on the control plane"
+        await person.types("label beta off")
+        await person.sees(PlanScreen)
+        assert [line.partition("  ")[0] for line in person.lines()][:3] == [
+            "~ Kyma kcp-system/skr metadata.labels",
+            "- module connectivity-proxy is uninstalled",
+            "- ModuleReleaseMeta connectivity-proxy sync: goes",
+        ]
+        await person.press("enter")
+        assert isinstance(person.app.screen, PlanScreen), "what is uninstalled has to be agreed to"
+        await person.press("escape")
         await person.at("connectivity-proxy")
         await person.press("ctrl+d")
         await person.until(lambda: "on kcp: Manifest kcp-system/skr-" in text(person.app, "#departing-words"))
@@ -101,6 +118,14 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         await person.press("enter", "space")
         await person.accepts()
         assert (await person.ended(2)).startswith("done: connectivity-proxy is gone")
+        await person.types("label internal on")
+        await person.sees(PlanScreen)
+        assert any(line.startswith("+ ModuleTemplate compass-manager-") for line in person.lines())
+        await person.accepts()
+        assert await person.ended(3) == f"done: {INTERNAL} is true"
+    found = [labels_of(control, ON_KCP), labels_of(runtime, ON_SKR)]
+    assert [INTERNAL in one for one in found] == [True, False], "the control plane's Kyma decides"
+    control.patch(ON_KCP, {"metadata": {"labels": {INTERNAL: None}}}, PatchKind.MERGE)
     assert "connectivity-proxy" not in asked(runtime, ON_SKR)
     assert manifests(control, "connectivity-proxy") == []
     after = control.get(ON_KCP)

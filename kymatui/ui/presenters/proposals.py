@@ -135,6 +135,17 @@ def _document(proposals: Sequence[Proposal]) -> bytes:
     return (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
 
 
+def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
+    """What the catalog sync makes of it in a runtime: copies, which install nothing."""
+    moves = (
+        (Mark.CREATE, proposal.comes, "sync: comes", "the catalog sync copies it to the runtime; nothing is installed"),
+        (Mark.DELETE, proposal.goes, "sync: goes", "the catalog sync takes the copy from the runtime"),
+        (Mark.CHANGE, proposal.changes, "sync: channels", "the runtime's copy gets other channels"),
+    )
+    for mark, names, note, words in moves:
+        yield from (PreviewLine(mark, name, note, (f"  {words}",)) for name in names)
+
+
 def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, may_write: bool) -> Preview:
     """A change of a label that decides which modules the Kyma may have."""
     edit = proposal.edit
@@ -150,10 +161,10 @@ def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, 
             refusals = (*refusals, "the label says so already: there is nothing to do")
     return Preview(
         words,
-        lines=(*lines, *map(_effect_line, proposal.effects)),
+        lines=(*lines, *map(_effect_line, proposal.effects), *_catalog_lines(proposal)),
         charge=str(charge) if charge is not None else "",
         refusals=refusals,
-        warnings=tuple(_bystander(charge)),
+        warnings=(*proposal.warnings, *_bystander(charge)),
         missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
         consents=tuple(_consents(proposal.effects)),
         question=f"{words[:1].upper()}{words[1:]}?",
