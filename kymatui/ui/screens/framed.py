@@ -122,8 +122,11 @@ class FramedScreen(PromptingScreen):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the widgets are there: not yet while the screen is made, and no more while it is taken away."""
-        return self.is_mounted and bool(self.query(TopLine)) and bool(self.query(KeyBar))
+        """Whether the widgets are there: not yet while the screen is made, and no more while it is taken away.
+
+        Asked for every key that is drawn, so nothing is searched: the frame's widgets are the screen's own children.
+        """
+        return self.is_mounted and {TopLine, KeyBar} <= {type(child) for child in self.children}
 
     def ask_again(self) -> None:
         """Asks anew for what is not followed; for screens that have such things."""
