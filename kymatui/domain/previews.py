@@ -105,7 +105,7 @@ def joined(title: str, parts: Mapping[str, Preview], left_out: Sequence[str] = (
         tuple(replace(line, name=f"{name}: {line.name}") for name, one in parts.items() for line in one.lines),
         "; ".join(charges),
         tuple(of("refusals")),
-        (*of("warnings"), *(f"left out: {words}" for words in left_out)),
+        (*(f"left out: {words}" for words in left_out), *of("warnings")),
         tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),
         tuple(of("grants")),
         tuple(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kymatui.wiring.departing import Departing
 
 _QUEUE = "deletions"
+_KEPT = "its own file"
 _ALONE = "look at it alone: ctrl-d"
 
 
@@ -47,8 +48,9 @@ async def delete_several(app: KymatuiApp, names: Sequence[str]) -> None:
     if not found.seen:
         raise RefusedError("; ".join(found.left_out), hint="nothing was deleted")
     paths = {one.module: backup_path(one.cluster, one.module, app.clock()) for one in found.seen}
-    parts = {one.module: preview(one, accept_unknown=False, backup=str(paths[one.module])) for one in found.seen}
-    answer = await app.push_screen_wait(PlanScreen(_joined(parts, found.left_out)))
+    parts = {one.module: preview(one, accept_unknown=False, backup=_KEPT) for one in found.seen}
+    folder = next(iter(paths.values())).parent
+    answer = await app.push_screen_wait(PlanScreen(_joined(parts, found.left_out, str(folder))))
     if not answer.is_yes:
         return
     for one in found.seen:
@@ -75,13 +77,15 @@ def _look(departing: Departing, names: Sequence[str]) -> _Looked:
     return _Looked(tuple(seen), tuple(left_out))
 
 
-def _joined(parts: dict[str, Preview], left_out: Sequence[str]) -> Preview:
+def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
     """One word is typed for all: what users made is agreed to for each module on its own."""
     count = "1 module" if len(parts) == 1 else f"{len(parts)} modules"
     made = joined(f"delete {count}", parts, left_out)
     ticks = tuple(one for one in made.consents if not one.typed)
     typed = Consent("names", f"{', '.join(parts)}: deleted, one after the other", typed=count)
-    return replace(made, consents=(*ticks, typed))
+    kept = f"what is deleted is kept first, a file for each, in {folder}"
+    warnings = (*(one for one in made.warnings if not one.endswith(_KEPT)), kept)
+    return replace(made, consents=(*ticks, typed), warnings=warnings)
 
 
 def _begin(app: KymatuiApp, departing: Departing, agreement: Agreement, seen: Departure) -> None:

@@ -54,7 +54,7 @@ def preview(
         words,
         lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
         refusals=tuple(_refusals(plans, standings)),
-        warnings=(*_warnings(plans, standings), *(f"left out: {words}" for words in left_out)),
+        warnings=(*(f"left out: {words}" for words in left_out), *_warnings(plans, standings)),
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
         grants=tuple(_grants(plans)),
         consents=tuple(_consents(plans, standings)),

@@ -73,7 +73,8 @@ class PlanScreen(ModalScreen[Answer]):
         with Vertical(id="plan") as box:
             box.border_title = plain(self.preview.title)
             yield Static(self._head(), id="plan-head")
-            with Container(id="plan-panes"):
+            without = not any(line.diff for line in self.preview.lines)
+            with Container(id="plan-panes", classes="-without-diff" if without else ""):
                 yield PlanTable(LINE_COLUMNS, id="plan-lines")
                 yield DiffView(id="plan-diff")
             with VerticalScroll(id="plan-notes", can_focus=False):
