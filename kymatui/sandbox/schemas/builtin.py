@@ -5,6 +5,7 @@ The models are read on first use of a kind (importing them takes a second), and 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -12,6 +13,7 @@ import importlib
 import re
 import types
 import typing
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from kymatui.sandbox.schemas import emptiness, fieldtypes, merging
@@ -51,7 +53,21 @@ def builtin_schema(gvk: GVK) -> Schema:
 
 def _model(name: str) -> Any:
     models = importlib.import_module("kubernetes.client.models")
-    return getattr(models, name, None)
+    with _without_validators():
+        return getattr(models, name, None)
+
+
+@contextlib.contextmanager
+def _without_validators() -> Iterator[None]:
+    """Models that are imported within make their validators on first use, if ever: they are half of the import."""
+    config = importlib.import_module("pydantic").BaseModel.model_config
+    before = dict(config)
+    config["defer_build"] = True
+    try:
+        yield
+    finally:
+        config.clear()
+        config.update(before)
 
 
 _structs: dict[str, Schema] = {}
