@@ -1,18 +1,28 @@
-"""When an app of a test has done all that there is to do. Textual's pilot compares the clock with the processor's time,
-in steps of 20 ms, and asks every widget; here the event loop itself says that nothing is left."""
+"""When an app of a test has done all that there is to do.
+
+Textual's pilot compares the clock with the processor's time, in steps of 20 ms, and asks every widget; here the event
+loop itself says that nothing is left. A screen is painted then, and once: without a terminal nobody sees what is
+between, and to paint it is half of the work. `every_frame` asks for all that a terminal would get.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+import weakref
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 from textual._context import active_app
 from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 _SECONDS = 1.0  # what never comes to rest, such as an animation, is not waited for
+_UNPAINTED: weakref.WeakSet[Screen[Any]] = weakref.WeakSet()
+_paint = Screen._compositor_refresh
 
 
 async def settled(*_: object) -> bool:
@@ -38,16 +48,37 @@ def _drawn(app: App[Any]) -> bool:
         return False
     screen = app.screen_stack[-1]
     waits: asyncio.Event = cast("Any", screen._update_timer)._active
-    if not (screen.is_running and waits.is_set()):
-        return False
-    screen._on_timer_update()
-    return True
+    if screen.is_running and waits.is_set():
+        screen._on_timer_update()
+        return True
+    if screen in _UNPAINTED:
+        _UNPAINTED.discard(screen)
+        _paint(screen)
+        return True
+    return False
+
+
+def _paint_at_rest(screen: Screen[Any]) -> None:
+    if screen is not screen.app.screen:
+        _paint(screen)  # which hands on to the screen above what shines through
+    else:
+        screen._dirty_widgets.clear()
+        _UNPAINTED.add(screen)
+
+
+@contextlib.contextmanager
+def every_frame() -> Iterator[None]:
+    """Paints what is between, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Screen, "_compositor_refresh", _paint)
+        yield
 
 
 def settle_at_once(patch: pytest.MonkeyPatch) -> None:
-    """Pilots wait no longer than until nothing is left."""
+    """Pilots wait no longer than until nothing is left, and screens are painted when they come to rest."""
     patch.setattr("textual.pilot.wait_for_idle", settled)
     patch.setattr("textual.app.wait_for_idle", settled)
+    patch.setattr(Screen, "_compositor_refresh", _paint_at_rest)
 
     async def for_screen(_: Pilot[Any], timeout: float = 30.0) -> bool:
         return await settled()

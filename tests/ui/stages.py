@@ -18,7 +18,11 @@ from kymatui.ui.app import KymatuiApp
 from kymatui.ui.desk import Desk
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.fleet_view import RuntimeViews
+from kymatui.ui.presenters.catalog_columns import ALL, chosen
+from kymatui.ui.presenters.tables import Sort
+from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.ways import Ways
+from kymatui.ui.widgets.prompt import Prompt
 from tests.ui.settling import settled
 
 Made = TypeVar("Made")
@@ -61,11 +65,34 @@ class Stage:
         app._ascii.enabled = app.settings.ascii
         app.theme = f"kymatui-{app.settings.theme}"
         app.view._looked_at.clear()
-        await self._first_screen_anew()
+        if self._as_at_first(app.screen_stack[0]):
+            await self._back_to_the_first_screen()
+        else:
+            await self._first_screen_anew()
         if isinstance(app, FleetApp):
             app.runtimes.close()
             app.runtimes = RuntimeViews(app._mailbox, app.clock)
         await settled()
+
+    def _as_at_first(self, screen: Screen[Any]) -> bool:
+        """Whether nothing of the first screen was changed but the place of its cursor."""
+        if not isinstance(screen, CatalogScreen) or any(prompt.display for prompt in screen.query(Prompt)):
+            return False
+        table, settings = screen.main_widget(), self._app.settings
+        found = (screen._view, screen._only_problems, table.filter.text, table.order, table.columns, table.marked)
+        return found == (ALL, False, "", Sort(settings.sort), tuple(chosen(settings.columns)), frozenset())
+
+    async def _back_to_the_first_screen(self) -> None:
+        app = self._app
+        while len(app.screen_stack) > 1:
+            await app.pop_screen()
+        screen = app.screen
+        assert isinstance(screen, CatalogScreen)
+        table = screen.main_widget()
+        table._list._anchor = None
+        if table.rows:
+            table.move_to(table.rows[0].key)
+        table.focus()
 
     async def _first_screen_anew(self) -> None:
         app, before = self._app, self._app.current_mode
