@@ -40,7 +40,7 @@ from kymatui.errors import (
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
 _WEBHOOKS = "admissionregistration.k8s.io"
 _FRESH = 10.0
-"""Seconds for which a plan is taken as it is, where nobody else worked on the module since it was made."""
+"""Seconds for which a plan that was just made is taken as it is, where nobody else worked on the module since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Outcome:
     inventory: Inventory | None
 
 
-def apply(plan: Plan, run: Run, *, wait: bool = True) -> Outcome:
-    """Carries out a plan.
+def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -> Outcome:
+    """Carries out a plan; with `just_made`, on which nobody has looked, it is not held against the cluster once more.
 
     Raises RefusedError before anything is written where the plan has blockers, OutdatedError where the cluster is no
     longer as it was, PartlyDoneError in the middle (run it again to go on), CancelledError.
@@ -62,16 +62,22 @@ def apply(plan: Plan, run: Run, *, wait: bool = True) -> Outcome:
     refuse(plan, run)
     application = _Application(plan, run, wait)
     if plan.changes_nothing:
-        return application.look_on()
+        return application.look_on(check=not just_made)
     try:
         application.make_room()
         with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
             application.run = alone
-            return application.carry_out(check=waited or run.clock.now() - plan.made_at > _FRESH)
+            fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
+            return application.carry_out(check=not fresh)
     except CancelledError as error:
         raise CancelledError(f"{error}; {application.told()}", hint="run it again to go on") from error
     except KymatuiError as error:
         raise application.failure(error) from error
+
+
+def refuse_outdated(plan: Plan, run: Run) -> None:
+    """Raises OutdatedError for a plan that does not fit the cluster any more."""
+    _Application(plan, run, wait=False).refuse_outdated()
 
 
 def refuse(plan: Plan, run: Run) -> None:
@@ -132,8 +138,10 @@ class _Application:
         self._inventory: Inventory | None = None
         self._keeper: Keeper = keeper_for(self._bundle, run.cluster, run.clock)
 
-    def look_on(self) -> Outcome:
+    def look_on(self, *, check: bool) -> Outcome:
         """Nothing to write; with `wait` it is waited until everything is ready all the same."""
+        if check:
+            self.refuse_outdated()
         self.run.tidy(self._bundle.name, self._bundle.namespace)
         self._await_ready()
         found = installed(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
@@ -166,6 +174,9 @@ class _Application:
         return Outcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
 
     # before
+
+    def refuse_outdated(self) -> None:
+        self._verify(revived(self._keeper.read()), objects=True)
 
     def _verify(self, previous: Inventory | None, *, objects: bool) -> None:
         """Raises OutdatedError where the cluster is not as it was when the plan was made."""

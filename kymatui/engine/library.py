@@ -116,7 +116,7 @@ def _install(
         if accept is not None and not accept(made):
             return Outcome((), (), (), None)
         try:
-            return applying.apply(made, run, wait=wait)
+            return applying.apply(made, run, wait=wait, just_made=accept is None)
         except OutdatedError:
             if accept is not None or attempt == _ATTEMPTS - 1:
                 raise

@@ -58,10 +58,11 @@ def apply(
     cancel: threading.Event | None = None,
     cluster: Cluster | None = None,
     told: Told | None = None,
+    just_made: bool = False,
 ) -> Outcome:
     chosen = cluster or place.cluster
     with begin(chosen, limits=limits, journal=journal, cancel=cancel, tell=told) as run:
-        return applying.apply(planned, run, wait=wait)
+        return applying.apply(planned, run, wait=wait, just_made=just_made)
 
 
 def install(place: Place, what: Bundle | Intent, **more: Any) -> Outcome:

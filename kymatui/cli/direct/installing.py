@@ -79,12 +79,12 @@ class InstallCommand:
     def _one(self, place: Place, name: str) -> int:
         for _ in range(_ATTEMPTS):
             try:
-                return carry_out(place, self._planned(place, name))
+                return carry_out(place, self._planned(place, name), just_made=place.args.yes)
             except OutdatedError as error:  # nothing was written: somebody else was faster
                 if not place.args.yes:
                     raise  # whoever has looked at a plan shall look at the next one, too
                 say(f"kymatui: {error}; it is planned anew", sys.stderr)
-        return carry_out(place, self._planned(place, name))
+        return carry_out(place, self._planned(place, name), just_made=place.args.yes)
 
     def _planned(self, place: Place, name: str) -> Plan:
         return planned(place, name, *self._source(place, name), must_exist=self.upgrade)
@@ -272,9 +272,9 @@ def planned(place: Place, name: str, source: Source, namespace: str, *, must_exi
     return plan(intent, place.cluster, SystemClock())
 
 
-def carry_out(place: Place, plan: Plan) -> int:
-    """Shows the plan, asks, and does it; the exit status."""
-    from kymatui.engine.applying import apply
+def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
+    """Shows the plan, asks, and does it; the exit status. See `applying.apply` for `just_made`."""
+    from kymatui.engine.applying import apply, refuse_outdated
     from kymatui.engine.running import Limits, begin
     from kymatui.wiring.engine import journal_path
 
@@ -282,6 +282,8 @@ def carry_out(place: Place, plan: Plan) -> int:
     if plan.changes_nothing:
         if not (args.dry_run or place.cluster.read_only):
             with begin(place.cluster) as run:
+                if not just_made:
+                    refuse_outdated(plan, run)
                 run.tidy(plan.bundle.name, plan.bundle.namespace)
         return _show(plan, form, "unchanged")
     if plan.blockers:
@@ -302,7 +304,7 @@ def carry_out(place: Place, plan: Plan) -> int:
             with begin(
                 place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
             ) as run:
-                outcome = apply(plan, run, wait=args.wait)
+                outcome = apply(plan, run, wait=args.wait, just_made=just_made)
         except KymatuiError:
             if form != "table":
                 _show(plan, form, "unfinished")

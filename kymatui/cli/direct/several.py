@@ -143,7 +143,7 @@ class _Several:
                 with begin(
                     self._place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
                 ) as run:
-                    apply(plan, run, wait=self._args.wait)
+                    apply(plan, run, wait=self._args.wait, just_made=self._args.yes)
                 return replace(leg, plan=plan)
             except OutdatedError as error:  # nothing was written: somebody else was faster
                 if not self._args.yes or attempt == _ATTEMPTS - 1:

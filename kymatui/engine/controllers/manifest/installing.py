@@ -148,7 +148,7 @@ class Installation:
         workload = filter(_is_workload, (step.ref for step in made.steps))
         self._site.lookouts.look(self._manifest.ref, self._cluster, workload, more=True)
         with self._site.begin(self._cluster, self._cancel) as run:
-            outcome = apply(made, run, wait=False)
+            outcome = apply(made, run, wait=False, just_made=True)
             inventory = outcome.inventory or self._known(bundle)
             return self._ready(name, inventory, run)
 
