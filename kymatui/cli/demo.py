@@ -80,9 +80,11 @@ def _check(args: argparse.Namespace) -> int:
     """
     from kymatui.cli.looking import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
+    from kymatui.ui.stylesheets import styles_dir
     from kymatui.wiring.remote import RemoteOptions, open_remote
     from kymatui.wiring.sandbox import start_sandbox
 
+    styles_dir()  # what is missing here is told before a cluster is started
     options, settings = wanted(args)
     mode = ["--read-only"] if options.read_only else []
     with start_sandbox(settled=True, clusters=_clusters(args), fleet=args.fleet) as sandbox:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import kymatui
+from kymatui.cli.main import main
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui import stylesheets
 from tests.cli.terminal import in_terminal
+from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 PACKAGE = Path(kymatui.__file__).parent
 
@@ -42,10 +46,22 @@ def test_the_table_shows_the_world_at_rest(tmp_path: Path) -> None:
     }
 
 
-def test_a_fleet_of_any_size_is_a_table_too(tmp_path: Path) -> None:
-    found = run("demo", "--remote", "--fleet", "15", "--ascii", "--check", home=tmp_path)
-    assert (found.returncode, found.stderr) == (0, "")
-    rows = [line.split() for line in found.stdout.splitlines() if line]
+def test_a_fleet_of_any_size_is_a_table_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[int | None] = []
+
+    def start(
+        *, clusters: Sequence[str], settled: bool, fleet: int | None
+    ) -> contextlib.AbstractContextManager[ReadySandbox]:
+        started.append(fleet)
+        return ready_sandbox(*clusters, empty=False, settled=settled, fleet=fleet)
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("kymatui.wiring.sandbox.start_sandbox", start)
+    assert main(["demo", "--remote", "--fleet", "15", "--ascii", "--check"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line]
+    assert started == [15]
     assert rows[0][:2] == ["RUNTIME", "SHOOT"]
     assert rows[-1] == ["15", "runtimes"]
     assert "skr" in [row[0] for row in rows]

@@ -49,6 +49,7 @@ def serve_fresh(asked: dict[str, Any], connection: socket.socket) -> None:
         viewer_token=asked["viewer_token"],
         empty=asked["empty"],
         settled=asked["settled"],
+        fleet=asked["fleet"],
     )
     asyncio.run(_serve_fresh(wanted, connection))
 

@@ -40,10 +40,10 @@ def told_sandbox() -> Iterator[ReadySandbox]:
 
 @contextlib.contextmanager
 def ready_sandbox(
-    *clusters: str, empty: bool = True, settled: bool = False, viewer_token: str = ""
+    *clusters: str, empty: bool = True, settled: bool = False, fleet: int | None = None, viewer_token: str = ""
 ) -> Iterator[ReadySandbox]:
     """What `start_sandbox` starts."""
-    with _started(clusters or ("kcp",), empty=empty, settled=settled, viewer_token=viewer_token) as found:
+    with _started(clusters or ("kcp",), empty=empty, settled=settled, fleet=fleet, viewer_token=viewer_token) as found:
         yield found
 
 
@@ -54,10 +54,13 @@ def _started(
     told: bool = False,
     empty: bool = False,
     settled: bool = True,
+    fleet: int | None = None,
     viewer_token: str,
 ) -> Iterator[ReadySandbox]:
     if ADDRESS not in os.environ:
-        with start_sandbox(clusters=clusters, empty=empty, settled=settled, viewer_token=viewer_token) as running:
+        with start_sandbox(
+            clusters=clusters, empty=empty, settled=settled, fleet=fleet, viewer_token=viewer_token
+        ) as running:
             yield ReadySandbox(running.kubeconfig, running.registry)
         return
     with tempfile.TemporaryDirectory(prefix="kymatui-tests-") as folder, socket.socket(socket.AF_UNIX) as connection:
@@ -68,6 +71,7 @@ def _started(
             "told": told,
             "empty": empty,
             "settled": settled,
+            "fleet": fleet,
             "viewer_token": viewer_token,
         }
         connection.settimeout(_SECONDS)
