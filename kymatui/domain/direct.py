@@ -35,6 +35,8 @@ def choose(shelf: Shelf, module: str, version: str = "", namespace: str = "") ->
     `namespace` is that of the template, where several have the same version.
     """
     found = find_offer(shelf, module, version, namespace)
+    if isinstance(found, SeveralOffers):
+        found = _the_same(shelf, found) or found
     match found:
         case NoSuchModule(_, alike):
             near = f"; did you mean {', '.join(alike[:3])}?" if alike else ""
@@ -42,13 +44,22 @@ def choose(shelf: Shelf, module: str, version: str = "", namespace: str = "") ->
         case NoSuchVersion(_, wanted, offered):
             return f"{module} is not offered in {wanted}, only in {', '.join(offered[:8])}"
         case SeveralOffers(_, wanted, places):
-            return f"{module} {wanted} is offered in several places: {', '.join(places)}; say in which namespace"
+            said = f"{module} {wanted} is offered in several places, which differ: {', '.join(places)}"
+            return f"{said}; say in which namespace, with -n"
         case Template():
             address = next((link.address for link in found.links if link.name == RAW_MANIFEST), "")
             if not address:
                 return f"{found.ref} names no {RAW_MANIFEST}: only lifecycle-manager can install it"
             manager = found.manager.namespace if found.manager is not None else ""
             return Choice(found, address, manager or DEFAULT_NAMESPACE)
+
+
+def _the_same(shelf: Shelf, several: SeveralOffers) -> Template | None:
+    """The first of them, where all of them install the same; None where it makes a difference which one is meant."""
+    named = {place: one for one in shelf.offers(several.module) for place in [f"{one.meta.namespace}/{one.meta.name}"]}
+    first, *others = (named[place] for place in several.places)
+    same_in_all = all((one.links, one.data, one.manager) == (first.links, first.data, first.manager) for one in others)
+    return first if same_in_all else None
 
 
 def unknown(feeds: Mapping[str, Feed]) -> Iterator[str]:

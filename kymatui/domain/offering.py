@@ -39,7 +39,11 @@ Found = Template | NoSuchModule | NoSuchVersion | SeveralOffers
 
 
 def find_offer(shelf: Shelf, module: str, version: str = "", namespace: str = "") -> Found:
-    """The template of a version, or of the newest; versions are compared as versions, never as parts of texts."""
+    """The template of a version, or of the newest; versions are compared as versions, never as parts of texts.
+
+    What somebody has put beside Kyma's own catalog is meant where both offer the version: the catalog's is for
+    lifecycle-manager, and of a runtime it is on the control plane, so that nobody could name it.
+    """
     offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
     if not offers:
         return NoSuchModule(module, tuple(sorted(name for name in shelf.by_module if module and module in name)))
@@ -48,6 +52,7 @@ def find_offer(shelf: Shelf, module: str, version: str = "", namespace: str = ""
     if not found:
         known = sorted({template.version for template in offers if template.version}, key=order, reverse=True)
         return NoSuchVersion(module, wanted, tuple(known))
+    found = [template for template in found if not shelf.is_kyma(template)] or found
     if len(found) > 1:
         places = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in found))
         return SeveralOffers(module, wanted, places)

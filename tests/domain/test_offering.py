@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.domain.direct import Choice, choose
 from kymatui.domain.offering import Found, NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
 from kymatui.domain.shelves import Shelf
 from kymatui.domain.templates import Template
-from tests.domain.builders import community_template, shelf
+from tests.domain.builders import community_template, shelf, template
 
 
 @pytest.fixture
@@ -18,6 +19,9 @@ def offers() -> Shelf:
         community_template("mod", "1.0.0"),
         community_template("mod", "1.0.0", namespace="team"),
         community_template("other-mod", "1.0.0"),
+        community_template("both", "1.0.0", namespace="team"),
+        template("both", "1.0.0"),
+        template("both", "1.1.0"),
     )
 
 
@@ -31,6 +35,9 @@ def offers() -> Shelf:
         pytest.param("mod", "1.1.0", "", ("11.1.0-rc1", "1.0.0", "0.9.0"), id="59 a part of a version is none"),
         pytest.param("mo", "", "", ("mod", "other-mod"), id="61 an unknown module, and names like it"),
         pytest.param("mod", "1.0.0", "", ("default/mod-1.0.0", "team/mod-1.0.0"), id="in two places"),
+        pytest.param("both", "1.0.0", "", "team/both-1.0.0", id="what somebody put beside Kyma's own is meant"),
+        pytest.param("both", "1.0.0", "kyma-system", "kyma-system/both-1.0.0", id="unless Kyma's own is named"),
+        pytest.param("both", "1.1.0", "", "kyma-system/both-1.1.0", id="Kyma's own alone"),
     ],
 )
 def test_offers(module: str, version: str, namespace: str, found: object, offers: Shelf) -> None:
@@ -52,3 +59,21 @@ def shown(found: Found) -> object:
 def test_61_an_unknown_module_is_not_found(offers: Shelf) -> None:
     assert find_offer(offers, "nothing-like-it") == NoSuchModule("nothing-like-it", ())
     assert find_offer(offers, "") == NoSuchModule("", ())
+
+
+@pytest.mark.parametrize(
+    ("links", "found"),
+    [
+        (("one", "one"), "default/mod-1.0.0"),
+        (("one", "other"), "mod 1.0.0 is offered in several places, which differ: default/mod-1.0.0, team/mod-1.0.0"),
+    ],
+)
+def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tuple[str, str], found: str) -> None:
+    places = zip(("default", "team"), links, strict=True)
+    offered = [
+        community_template("mod", "1.0.0", namespace=place, resources=[{"name": "rawManifest", "link": link}])
+        for place, link in places
+    ]
+    chosen = choose(shelf(*offered), "mod")
+    said = f"{chosen.template.meta.namespace}/{chosen.template.meta.name}" if isinstance(chosen, Choice) else chosen
+    assert said.startswith(found)

@@ -424,3 +424,12 @@ def test_a_module_that_nobody_asked_for_is_not_uninstalled(world: World) -> None
     assert found is not None
     assert found.uninstalls == ()
     assert {entry.ref.name for entry in found.withdrawn} == {"other", "other-1.0.0"}
+
+
+def test_a_control_plane_that_is_its_own_runtime_has_each_template_once() -> None:
+    raw = control_template("keda", "1.0.0")
+    raw["metadata"]["uid"] = "one"
+    own = template("mine", "1.0.0", namespace="default")
+    side = Snapshot(cluster="kcp", feeds={}, templates=(raw,))
+    pair = Pair("one", side, Snapshot(cluster="kcp", feeds={}, templates=({**raw}, own)))
+    assert joined(pair).templates == (raw, own)

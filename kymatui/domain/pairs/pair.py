@@ -56,8 +56,13 @@ class Pair:
 
     @cached_property
     def own_templates(self) -> tuple[Object, ...]:
-        """The runtime's community templates: those that the catalog sync did not bring."""
-        return tuple(raw for raw in self.runtime.templates if not is_synced_copy(raw)) if self.runtime else ()
+        """The runtime's community templates: those that neither the catalog sync brought, nor the control plane has,
+        which may be its own runtime."""
+        if self.runtime is None:
+            return ()
+        known = {(read_ref(raw), _uid(raw)) for raw in self.control.templates}
+        mine = (raw for raw in self.runtime.templates if not is_synced_copy(raw))
+        return tuple(raw for raw in mine if (read_ref(raw), _uid(raw)) not in known or not _uid(raw))
 
     @property
     def is_one_cluster(self) -> bool:
@@ -83,6 +88,10 @@ def _kyma(raws: Iterable[object]) -> Kyma | None:
 
 def _is_one(left: Kyma, right: Kyma) -> bool:
     return (left.meta.uid, left.ref) == (right.meta.uid, right.ref)
+
+
+def _uid(raw: object) -> str:
+    return Reader(raw).child("metadata").text("uid")
 
 
 def _is_known(feed: Feed | None) -> bool:
