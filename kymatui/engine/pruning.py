@@ -11,15 +11,18 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
+from kymatui.engine.emptiness import others_in
 from kymatui.engine.holders import Holder, holder, own_holder
 from kymatui.engine.inventories import Inventory, Item
-from kymatui.engine.ordering import identity, is_definition, is_namespace, is_system_namespace
+from kymatui.engine.ordering import defined_kinds, identity, is_definition, is_namespace, is_system_namespace
 from kymatui.engine.plans import Action, Intent, Observed, Part, Step
 from kymatui.engine.ports import Cluster, Object
+from kymatui.engine.remaining import count
 from kymatui.engine.sighting import observe
 
 FIRST_PHASE: Final = 1_000
 SECOND_PHASE: Final = 1_001
+_MOST_NAMED: Final = 5
 
 # Lifecycle-manager's list, with StatefulSet and DaemonSet: what others run on goes when they are gone.
 _LATE: Final = frozenset(
@@ -68,23 +71,55 @@ def prune_steps(
     live = each(gone, lambda item: cluster.get(item.ref), cancel, width)
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
     mine = own_holder(bundle)
-    steps = [_step(intent, item, body, mine) for item, body in zip(gone, live, strict=True) if body is not None]
+    there = [(item, body) for item, body in zip(gone, live, strict=True) if body is not None]
+    losses = _Losses(cluster, mine, cancel, width)
+    steps = [_step(intent, item, body, mine, losses) for item, body in there]
     return Pruned(tuple(steps), observed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Losses:
+    """What goes with an object that others live in, in words to put behind a sentence."""
+
+    cluster: Cluster
+    mine: Holder
+    cancel: threading.Event
+    width: int
+
+    def instances(self, definition: Object) -> str:
+        kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([definition])})
+        found = count((), self.cluster, kinds, self.cancel, self.width)
+        unseen = "you may not list them" if found.unknown else "there are none"
+        return _told([str(one.ref) for one in found.instances], unseen)
+
+    def content(self, namespace: str) -> str:
+        others = others_in(self.cluster, namespace, lambda _, body: holder(body) == self.mine, self.cancel, self.width)
+        return _told(others, "nothing else is in it")
+
+
+def _told(names: Sequence[str], none: str) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
 
 
 def _is_own_place(item: Item, previous: Inventory) -> bool:
     return previous.made_namespace and is_namespace(item.ref) and item.ref.name == previous.namespace
 
 
-def _step(intent: Intent, item: Item, live: Object, mine: Holder) -> Step:
-    reason = _kept_because(intent, item, live, mine)
+def _step(intent: Intent, item: Item, live: Object, mine: Holder, losses: _Losses) -> Step:
+    reason = _kept_because(intent, item, live, mine, losses)
     wave = SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
     if reason:
         return Step(Action.KEEP, item.ref, wave, Part.PREVIOUS, reason=reason, adopted=item.adopted)
-    return Step(Action.DELETE, item.ref, wave, Part.PREVIOUS, reason="this version does not have it")
+    reason = "this version does not have it"
+    if is_definition(item.ref):
+        reason += f", and with it go all its instances{losses.instances(live)}"
+    elif is_namespace(item.ref):
+        reason += f", and with it goes everything in it{losses.content(item.ref.name)}"
+    return Step(Action.DELETE, item.ref, wave, Part.PREVIOUS, reason=reason)
 
 
-def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder) -> str:
+def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder, losses: _Losses) -> str:
     ref = item.ref
     if is_namespace(ref) and is_system_namespace(ref.name):
         return "a namespace of the system"
@@ -93,7 +128,7 @@ def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder) -> str
     if not intent.prune:
         return "nothing is pruned, as asked"
     if is_definition(ref) and not intent.prune_definitions:
-        return "with a definition go all its instances; that needs consent"
+        return f"with a definition go all its instances{losses.instances(live)}; that needs consent"
     if is_namespace(ref) and not intent.prune_namespaces:
         return "with a namespace goes everything in it; that needs consent"
     annotations = live["metadata"].get("annotations") or {}

@@ -227,10 +227,19 @@ def test_pruning_asks_before_definitions_and_namespaces_and_can_be_left_out(plac
     asked = plan(place, small)
     assert actions(asked.of(Action.DELETE)) == [("old", "delete")]
     assert [step.reason for step in asked.of(Action.KEEP)] == [
-        "with a definition go all its instances; that needs consent",
+        "with a definition go all its instances (there are none); that needs consent",
         "with a namespace goes everything in it; that needs consent",
     ]
-    install(place, Intent(small, prune_definitions=True, prune_namespaces=True))
+    place.kubectl({**make.custom(place.group, "Thing", "users"), "metadata": {"name": "users", "namespace": "default"}})
+    for name in "abcdefg":
+        place.kubectl(make.config_map(name, f"{place.name}-more"))
+    consenting = Intent(small, prune_definitions=True, prune_namespaces=True)
+    assert [step.reason for step in plan(place, consenting).of(Action.DELETE)][:2] == [
+        "this version does not have it, and with it go all its instances (Thing default/users)",
+        "this version does not have it, and with it goes everything in it "
+        f"({', '.join(f'ConfigMap {place.name}-more/{name}' for name in 'abcde')} and 2 more)",
+    ]
+    install(place, consenting)
     assert place.get("v1", "Namespace", f"{place.name}-more", "") is None
 
 
