@@ -1,10 +1,11 @@
 """A walk over all requests of a verb: at each one something bad happens once, and then everything is compared.
 
     python -m tests.engine.misfortunes chart install kill-before,kill-after every:7 2      # in two processes at a time
-    python -m tests.engine.misfortunes manifest upgrade lose 1 5 50% 1
+    python -m tests.engine.misfortunes manifest upgrade lose 1 5 50% 1 + chart upgrade hang 50% 1  # side by side
 
 prints one line of JSON for each: how it ended, and what is not as in an undisturbed cluster. Every one begins in a copy
-(a fork) of the same cluster. What is counted at the server for faults, and at the client for deaths.
+(a fork) of the same cluster; walks side by side begin in copies of the same empty one, which costs more than a walk.
+What is counted at the server for faults, and at the client for deaths.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -69,9 +71,8 @@ class MortalTransport(Transport):
 class Walk:
     """One shape of module and one verb, with the world in which it begins."""
 
-    def __init__(self, folder: Path, shape: str, verb: str) -> None:
-        self._folder, self._shape, self._verb = folder, shape, verb
-        self._world = World()
+    def __init__(self, world: World, folder: Path, shape: str, verb: str) -> None:
+        self._world, self._folder, self._shape, self._verb = world, folder, shape, verb
         if verb != "install":
             assert self._run([_with(self._installing("1"))]) == 0
         self._world.forget()
@@ -224,15 +225,45 @@ def chosen(words: list[str], requests: int) -> Iterator[int]:
             yield int(word)
 
 
-def main(words: list[str]) -> None:
+def walk(world: World, words: list[str]) -> None:
+    """Prints what was met; "walk" says in which one, and the first line how many requests it has."""
     shape, verb, misfortunes, *numbers, processes = words
+    name = f"{shape}-{verb}"
     with tempfile.TemporaryDirectory() as folder:
-        walk = Walk(Path(folder), shape, verb)
-        walk.measure()
-        print(json.dumps({"requests": walk.requests}), flush=True)
-        for line in walk.walk(misfortunes.split(","), list(chosen(numbers, walk.requests)), int(processes)):
-            print(json.dumps(line), flush=True)
+        walking = Walk(world, Path(folder), shape, verb)
+        walking.measure()
+        print(json.dumps({"walk": name, "requests": walking.requests}), flush=True)
+        for line in walking.walk(misfortunes.split(","), list(chosen(numbers, walking.requests)), int(processes)):
+            print(json.dumps({"walk": name, **line}), flush=True)
+
+
+def main(words: list[str]) -> int:
+    """Returns the exit status."""
+    walks = [list(found) for between, found in itertools.groupby(words, lambda word: word == "+") if not between]
+    world = World()
+    if len(walks) == 1:
+        walk(world, walks[0])
+        return 0
+    gc.collect()
+    gc.freeze()
+    running = [_in_a_copy(world, one) for one in walks]
+    return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0 for pid in running)
+
+
+def _in_a_copy(world: World, words: list[str]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        walk(world, words)
+        status = 0
+    except BaseException:  # noqa: BLE001 (the copy ends here, whatever happens)
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

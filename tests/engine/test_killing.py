@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.misfortunes import KILLS
+from tests.engine.places import Json
 
 ROOT = Path(__file__).resolve().parents[2]
 DEATHS = ",".join(KILLS)
@@ -25,16 +26,29 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system cannot fork, or has no files in memory")
-@pytest.mark.parametrize(
-    ("shape", "verb", "misfortunes", "which"), MOMENTS, ids=[f"{one[0]}-{one[1]}-{one[2][:4]}" for one in MOMENTS]
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "memfd_create"), reason="this system cannot fork, or has no files in memory"
 )
-def test_what_is_cut_off_is_finished(shape: str, verb: str, misfortunes: str, which: str) -> None:
-    command = [sys.executable, "-m", "tests.engine.misfortunes", shape, verb, misfortunes, which, "2"]
+
+
+@pytest.fixture(scope="module")
+def told() -> list[Json]:
+    """What was told of all walks, which begin in copies of one cluster."""
+    words = [word for moment in MOMENTS for word in ("+", *moment, "3")][1:]
+    command = [sys.executable, "-m", "tests.engine.misfortunes", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr
-    _, *told = (json.loads(line) for line in done.stdout.splitlines())
-    assert any(line["met"] for line in told), done.stdout  # of a read, what is lost and what hangs are the same
-    for line in told:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.xdist_group("killing")
+@pytest.mark.parametrize(
+    ("shape", "verb", "misfortunes"), [one[:3] for one in MOMENTS], ids=[f"{one[0]}-{one[1]}" for one in MOMENTS]
+)
+def test_what_is_cut_off_is_finished(shape: str, verb: str, misfortunes: str, told: list[Json]) -> None:
+    lines = [line for line in told if line["walk"] == f"{shape}-{verb}" and "misfortune" in line]
+    assert {line["misfortune"] for line in lines} <= set(misfortunes.split(","))
+    assert any(line["met"] for line in lines), lines  # of a read, what is lost and what hangs are the same
+    for line in lines:
         assert line["ended_well"], line
         assert line["differing"] == {}, line
