@@ -20,7 +20,8 @@ from kymatui.engine.ports import Blobs
 from kymatui.errors import HelmError, RegistryError
 from kymatui.sandbox.registry.access import Access as RegistryAccess
 from kymatui.sandbox.registry.access import Scheme, User
-from tests.adapters.test_charts import ARCHIVE, Site, site  # noqa: F401 (a fixture)
+from tests.adapters.chart_sites import ARCHIVE, Site
+from tests.adapters.test_charts import site  # noqa: F401 (a fixture)
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
 LAYER = b"kind: A\n" * 1000

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from kymatui.engine.ports import PatchKind
 from kymatui.engine.releases import SECRET
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
-from tests.adapters.test_charts import Site, site  # noqa: F401 (a fixture)
+from tests.adapters.chart_sites import Site, chart_site, offers, packed
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("several")  # one sandbox for all of them
@@ -32,6 +30,12 @@ BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 def kubeconfig() -> Iterator[Path]:
     with told_sandbox() as running:
         yield running.kubeconfig
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with chart_site() as found:
+        yield found
 
 
 @pytest.fixture
@@ -54,32 +58,6 @@ def run(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
-def packed(version: str) -> bytes:
-    """A chart with one ConfigMap that says its version and a value."""
-    head = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: {{ .Release.Name }}}\n"
-    template = head + 'data: {g: "{{ .Values.g }}", v: "%s"}\n'
-    files = {
-        "web/Chart.yaml": f"apiVersion: v2\nname: web\nversion: {version}\n",
-        "web/values.yaml": "g: hello\n",
-        "web/templates/cm.yaml": template % version,
-    }
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for name, text in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text)
-            tar.addfile(entry, io.BytesIO(text.encode()))
-    return buffer.getvalue()
-
-
-def offers(site: Site, *versions: str) -> None:  # noqa: F811
-    """The repository has the chart in these versions."""
-    for version in versions:
-        site.pages[f"/web-{version}.tgz"] = packed(version)
-    entries = {"web": [{"name": "web", "version": version, "urls": [f"web-{version}.tgz"]} for version in versions]}
-    site.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": entries}).encode()
-
-
 def data(cluster: KubeCluster, namespace: str, name: str) -> dict[str, str]:
     found: dict[str, str] = (cluster.get(ObjectRef(CONFIG_MAP, namespace, name)) or {})["data"]
     return found
@@ -88,7 +66,7 @@ def data(cluster: KubeCluster, namespace: str, name: str) -> dict[str, str]:
 def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     run: Any,
     cluster: KubeCluster,
-    site: Site,  # noqa: F811
+    site: Site,
     tmp_path: Path,
 ) -> None:
     offers(site, "1.0.0")
@@ -130,7 +108,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert "index.yaml: HTTP 404" in err
 
 
-def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCluster, site: Site) -> None:  # noqa: F811
+def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCluster, site: Site) -> None:
     offers(site, "1.0.0", "1.1.0")
     words = ["old", "--chart", "web", "--repo", site.url, "-n", "olds", "--yes"]
     assert run("install", *words, "--version", "1.0.0")[0] == 0

@@ -36,11 +36,12 @@ from kymatui.wiring.backups import folder, identity_of
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import FetchOptions, manifest_site
 from kymatui.wiring.remote import RemoteOptions, open_remote
+from tests.adapters.chart_sites import Site, chart_site, offers
 from tests.domain.builders import kyma
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
-from tests.ui.driving import SIZE, table, text
+from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import ended, enter, stepper
 from tests.ui.test_toggling import Person, app_of
 
@@ -115,6 +116,12 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def charts() -> Iterator[Site]:
+    with chart_site() as found:
+        yield found
+
+
+@pytest.fixture
 def operator(sandbox: ReadySandbox) -> Iterator[None]:
     """`kymatui operator`, in this process."""
     options = SessionOptions(str(sandbox.kubeconfig), "own")
@@ -145,11 +152,16 @@ async def delete(person: Person, turn: Turn) -> None:
     await person.until(lambda: isinstance(person.app.screen, DepartingScreen) and stepper(person).turn is Turn.GONE)
 
 
-async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(sandbox: ReadySandbox) -> None:
+async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(
+    sandbox: ReadySandbox,
+    charts: Site,
+) -> None:
     options = SessionOptions(str(sandbox.kubeconfig), "open")
     cluster = open_cluster(options)
-    words = ["install", "queue", "--version", "1.0.0", "--yes", "--kubeconfig", options.kubeconfig, "--context", "open"]
-    assert main(words) == 0
+    offers(charts, "1.0.0", "1.1.0")
+    at = ["--version", "1.0.0", "--yes", "--kubeconfig", options.kubeconfig, "--context", "open"]
+    assert main(["install", "queue", *at]) == 0
+    assert main(["install", "shop", "--chart", "web", "--repo", charts.url, "-n", "webs", "--set", "g=mine", *at]) == 0
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("cache")
@@ -171,11 +183,18 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         assert [line.split(" the ")[0] for line in person.lines() if line.startswith("~")] == [
             "~ cache: ConfigMap modules/cache change",
             "~ queue: ConfigMap modules/queue change",
+            "~ shop: ConfigMap webs/shop change",
         ]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 3 and not person.app.desk.going)
+        await person.until(lambda: len(person.app.desk.jobs) == 4 and not person.app.desk.going)
         await ended(person)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
+        shop = cluster.get(ObjectRef(CONFIG_MAP.kind, "webs", "shop"))
+        assert shop is not None
+        assert shop["data"] == {"g": "mine", "v": "1.1.0"}, "it keeps its values"
+        await person.types("upgrade shop")
+        await person.until(lambda: bool(person.app.problems))
+        assert "shop: the newest version is installed" in person.app.problems[0]
         await delete(person, Turn.UNDEPLOY)
         assert version(cluster) == ""
         await restore(person, cluster)
