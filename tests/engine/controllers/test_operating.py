@@ -163,7 +163,7 @@ def test_an_access_secret_that_comes_changes_or_goes_is_acted_on_at_once(desk: D
         return words in str(found.get("status") or {})
 
     with operator(replace(desk.site, runtimes=SecretRuntimes(desk.place.cluster))):
-        eventually(lambda: says("access secret not found"), "it has none", 30)
+        eventually(lambda: says(f"not found: no Secret in {desk.place.namespace} is labelled"), "it has none", 30)
         write(desk.place.kubeconfig.read_bytes())
         eventually(lambda: states(desk) == ["Ready"], "it came", 30)
         write(b"}")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.manifests import Manifest, read_manifest
-from kymatui.domain.objects import OPERATOR, Malformed, read_ref
+from kymatui.domain.objects import LABEL_KYMA_NAME, OPERATOR, Malformed, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.states import State
 from kymatui.engine.controllers.manifest.accesses import Accesses
@@ -93,7 +93,8 @@ class _Turn:
         if self._manifest.meta.deleting:
             return self._delete(runtime)
         if runtime is None:
-            return self._say(Finding(State.ERROR, "access secret not found"), LATER)
+            where = f"no Secret in {self._manifest.meta.namespace} is labelled {LABEL_KYMA_NAME}={self._manifest.kyma}"
+            return self._say(Finding(State.ERROR, f"access secret not found: {where}"), LATER)
         if self._manifest.unmanaged:
             return self._let_go(runtime)
         if orphaned := self._orphaned():
