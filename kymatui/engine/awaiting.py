@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from kymatui.domain.objects import read_ref
+from kymatui.domain.problems import Actor
 from kymatui.domain.readiness import Readiness, readiness
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.states import State
@@ -85,7 +86,8 @@ def wait_ready(
             pending.pop(ref, None)
             return
         if pending.get(ref) != found:
-            run.tell(Progress(f"waiting for {ref}: {found.words}", ref, total - len(pending), total))
+            words = f"waiting for {ref}: {found.words}"
+            run.tell(Progress(words, ref, total - len(pending), total, waits=Actor.NOBODY))
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
             raise NotReadyError(f"{ref} {found.words}", [found])
@@ -98,6 +100,17 @@ def wait_ready(
         waiting = list(pending.values())
         said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
         raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="look at its events and logs, and go on")
+
+
+THE_CLUSTERS: Final = frozenset(
+    {"foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection"}
+)
+"""Finalizers of Kubernetes itself. Its garbage collector learns of a new kind some 30 s after its definition."""
+
+
+def _who_lets_go(live: Object) -> Actor:
+    held = set(live["metadata"].get("finalizers") or ()) - THE_CLUSTERS
+    return Actor.MANAGER if held else Actor.NOBODY
 
 
 def wait_gone(
@@ -115,7 +128,8 @@ def wait_gone(
             pending.pop(ref, None)
             return
         if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
-            run.tell(Progress(f"waiting until {ref} is gone{words(live)}", ref, total - len(pending), total))
+            said = f"waiting until {ref} is gone{words(live)}"
+            run.tell(Progress(said, ref, total - len(pending), total, waits=_who_lets_go(live)))
         pending[ref] = live
 
     if not pending or _follow(run, pending, consider, seconds):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.awaiting import wait_gone
+from kymatui.engine.awaiting import THE_CLUSTERS, wait_gone
 from kymatui.engine.concurrency import each
 from kymatui.engine.finalizers import held_by
 from kymatui.engine.ports import Object
@@ -21,11 +21,6 @@ from kymatui.errors import ConflictError, NotFoundError, PartlyDoneError, Refuse
 
 _ROUNDS: Final = 3
 _SHOWN: Final = 10
-_THE_CLUSTERS: Final = frozenset(
-    {"foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection"}
-)
-"""Finalizers of Kubernetes itself. Its garbage collector learns of a new kind some 30 s after its definition."""
-
 
 @dataclass(frozen=True, slots=True)
 class Consent:
@@ -110,13 +105,13 @@ def wait_until_gone(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[O
 
 def _is_stuck(live: Object) -> bool:
     """Whether somebody other than the cluster itself holds it: such are named first."""
-    return bool(set(live["metadata"].get("finalizers") or ()) - _THE_CLUSTERS)
+    return bool(set(live["metadata"].get("finalizers") or ()) - THE_CLUSTERS)
 
 
 def who_acts(left: Iterable[Object]) -> str:
     """What a person can do about objects that do not go."""
     held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
-    if held and held <= _THE_CLUSTERS:
+    if held and held <= THE_CLUSTERS:
         return "the cluster's own controllers take it away, which may take half a minute; run it again to go on waiting"
     return (
         "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"

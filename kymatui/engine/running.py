@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kymatui.domain.problems import Actor
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.concurrency import WIDTH
 from kymatui.engine.identities import own_identity
@@ -20,12 +21,16 @@ from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What happens at this moment: `words` for people, about an object or none; `done` of `total` steps."""
+    """What happens at this moment: `words` for people, about an object or none; `done` of `total` steps.
+
+    `waits` is who has to act for it to go on (NOBODY where that is the cluster's own business), None while it works.
+    """
 
     words: str
     ref: ObjectRef | None = None
     done: int = 0
     total: int = 0
+    waits: Actor | None = None
 
 
 @dataclass(frozen=True, slots=True)

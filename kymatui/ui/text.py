@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.cells import cell_len, set_cell_size
 
 from kymatui.domain.texts import plain
 
-__all__ = ["clip", "fit", "plain"]
+__all__ = ["clip", "fit", "plain", "short"]
 
 
 def clip(text: str, width: int) -> str:
@@ -21,3 +23,9 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     text = clip(text, width)
     padding = " " * (width - cell_len(text))
     return padding + text if right else text + padding
+
+
+def short(path: str | Path) -> str:
+    """A path as shells understand it, too: what is below the user's own folder begins with `~`."""
+    given, home = Path(path), Path.home()
+    return f"~/{given.relative_to(home)}" if given.is_relative_to(home) else str(given)

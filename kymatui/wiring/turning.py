@@ -161,8 +161,7 @@ class Going:
 
         def told(stage: Any) -> None:
             if self._tell is not None:
-                waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
-                self._tell(Progress(f"{stage.words}{waits}"))
+                self._tell(Progress(stage.words, waits=None if stage.finished else stage.actor))
 
         toggling.follow(proposal, generation, self._changed, self._agreement.timeout, told, self._cancel)
 
@@ -179,7 +178,7 @@ class Going:
                 return
             words = f"{row.reason.text} (waits for {row.actor.value})" if row.actor.value else row.reason.text
             if words != last and self._tell is not None:
-                self._tell(Progress(words))
+                self._tell(Progress(row.reason.text, waits=row.actor))
             last = words
             if time.monotonic() > deadline:
                 raise PartlyDoneError(f"{self._module} is still there: {words}", hint="run it again to go on waiting")

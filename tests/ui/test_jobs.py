@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kymatui.domain.problems import Actor
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.jobs import job_rows, silence
+from kymatui.ui.presenters.jobs import at_work, job_rows, silence
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.jobs import JobScreen, JobsScreen
@@ -208,3 +209,14 @@ def test_who_waits_for_long_is_told_whom_to_look_after(waits: str, actor: Actor,
     job = Job(1, "enable keda", state=JobState.RUNNING, waits_for=waits, actor=actor, log=(LogLine(1_000.0, "begun"),))
     assert silence(job, 1_000.0 + seconds) == said
     assert said in " ".join(cell.text for row in job_rows([job], 1_000.0 + seconds) for cell in row.cells.values())
+
+
+def test_who_looks_at_something_else_is_told_how_a_job_goes_on_and_is_stopped() -> None:
+    job = Job(7, "delete keda", state=JobState.RUNNING, began=1_000.0, log=(LogLine(1_360.0, "begun"),))
+    ways = "(it goes on when you leave; J shows it, ctrl-x stops it)"
+    assert at_work(replace(job, words="deleting cart"), 1_420.0) == f"#7 delete keda: deleting cart, 7m so far {ways}"
+    waits = replace(job, waits_for="Keda a/b: still there", actor=Actor.MANAGER)
+    assert at_work(waits, 1_960.0) == (
+        "#7 delete keda: waits for the module's manager: Keda a/b: still there, 16m so far; "
+        f"nothing has moved for 10m: is the module's manager running? {ways}"
+    )

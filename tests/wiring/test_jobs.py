@@ -90,7 +90,7 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     def run(report: Report) -> str:
         report.step("apply")
         report.tell(Progress("created", None, 3, 27))
-        report.wait("the Deployment is not ready", Actor.MANAGER)
+        report.tell(Progress("waiting until Keda a/b is gone, held by x", waits=Actor.MANAGER))
         gate.wait(LONG)
         raise PartlyDoneError("half of it", hint="run it again")
 
@@ -98,11 +98,12 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     jobs.start(Work("install", run, steps=("look", "apply")))
     (job,) = seen.until(lambda all_of: bool(all_of and all_of[0].waits_for))
     assert (job.done, job.total, job.actor) == (3, 27, Actor.MANAGER)
+    assert job.waits_for == "Keda a/b: still there, held by x", "`waits for` stands before it"
     assert [step.state.value for step in job.steps] == ["done", "running"]
     gate.set()
     (job,) = seen.until(lambda all_of: all_of[0].is_over)
     assert (job.state, job.words, job.hint) == (JobState.PARTLY, "half of it", "run it again")
-    assert [line.words for line in job.log][:3] == ["apply", "created", "the Deployment is not ready"]
+    assert [line.words for line in job.log][:3] == ["apply", "created", "Keda a/b: still there, held by x"]
 
 
 def test_a_cancelled_job_ends_at_its_next_step_and_a_queued_one_never_begins() -> None:

@@ -282,7 +282,8 @@ class Teller:
         counts = progress.total and progress.done and not progress.words.startswith("waiting")
         count = f"[{progress.done}/{progress.total}] " if counts else ""
         about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
-        line = f"  {count}{plain(progress.words)}{about}"
+        waits = f" (waits for {progress.waits.value})" if progress.waits else ""
+        line = f"  {count}{plain(progress.words)}{about}{waits}"
         with self._lock:
             if line != self._last:
                 say(line, sys.stderr)

@@ -22,7 +22,6 @@ from kymatui.wiring.jobs import Report, Work
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure, Turn
-    from kymatui.engine.running import Progress
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.link import Link
     from kymatui.ui.screens.departing import DepartingScreen
@@ -89,17 +88,13 @@ def carry_out(departing: Departing, module: str, agreement: Agreement, link: Lin
     changed = threading.Event()
     link.listen(changed)
 
-    def tell(progress: Progress) -> None:
-        if progress.words.startswith("waiting"):
-            report.wait(progress.words)
-        else:
-            report.tell(progress)
-
     def turned(turn: Turn) -> None:
         report.step(turn.value)
 
     try:
-        ended = departing.carry_out(module, agreement, tell=tell, cancel=report.cancel, changed=changed, turned=turned)
+        ended = departing.carry_out(
+            module, agreement, tell=report.tell, cancel=report.cancel, changed=changed, turned=turned
+        )
     finally:
         link.forget(changed)
     kept = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""

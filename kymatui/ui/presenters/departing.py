@@ -9,7 +9,7 @@ from kymatui.domain.wording import span
 from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, stations
 from kymatui.engine.plans import Action, Step
 from kymatui.engine.remaining import Instance
-from kymatui.ui.text import plain
+from kymatui.ui.text import plain, short
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
@@ -63,6 +63,15 @@ def _row(one: Instance, now: float) -> Row:
         "blocks": Cell(plain(words), tone),
     }
     return Row(one.uid or str(one.ref), cells)
+
+
+def whole(seen: Departure, key: str | None) -> list[tuple[str, str]]:
+    """What the list may cut of one of its rows: the whole object, who made it, and what it means."""
+    for one in seen.remaining.instances:
+        if (one.uid or str(one.ref)) == key:
+            made = f", made by {plain(one.maker)}" if one.maker else ""
+            return [(f"{plain(str(one.ref))}{made}: {plain(blocking(one)[0])}", "muted")]
+    return []
 
 
 def blocking(one: Instance) -> tuple[str, str]:
@@ -137,7 +146,7 @@ def _warnings(seen: Departure, unmanages: bool, backup: str) -> Iterator[str]:
         yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
     if seen.advice:
         yield seen.advice
-    yield f"what is deleted is kept first in {backup}" if backup else "nothing of what is deleted is kept"
+    yield f"what is deleted is kept first in {short(backup)}" if backup else "nothing of what is deleted is kept"
     shared = sum(one.shared for one in seen.remaining.theirs)
     if shared:
         yield f"{shared} objects of Kubernetes' own kinds stay: nobody can tell whether they are the module's"

@@ -28,8 +28,8 @@ COLUMNS = (
 )
 LOG_COLUMNS = (
     Column("time", "UTC", 8),
-    Column("what", "WHAT", 30, flex=3),
-    Column("about", "OBJECT", 20, flex=2, priority=1),
+    Column("what", "WHAT", 50, flex=3),
+    Column("about", "OBJECT", 24, flex=1, priority=1),
 )
 
 TONES = {
@@ -94,6 +94,16 @@ def present(job: Job) -> str:
         count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
         return f"{count}{job.words}"
     return f"{job.actor.value}: {job.waits_for}" if job.actor.value else job.waits_for
+
+
+def at_work(job: Job, now: float) -> str:
+    """One that others need not watch: what it does or waits for, since when, and how it is looked at or stopped."""
+    doing = f"waits for {present(job)}" if job.waits_for else present(job) or job.state.value
+    quiet = silence(job, now)
+    since = f", {span(job.elapsed(now))} so far" if job.began else ""
+    more = f"; {quiet}" if quiet else ""
+    said = f"#{job.number} {job.title}: {doing}{since}{more}"
+    return f"{said} (it goes on when you leave; J shows it, ctrl-x stops it)"
 
 
 def _waits(job: Job, now: float) -> str:

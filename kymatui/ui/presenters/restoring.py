@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.ui.presenters.installing import changed_fields
 from kymatui.ui.screens.choosing import Option, Question
+from kymatui.ui.text import short
 from kymatui.wiring.backups import Backup
 from kymatui.wiring.restoring import Fate, Foreseen
 
@@ -78,4 +79,4 @@ def _warnings(backup: Backup, seen: Sequence[Foreseen], stranger: str) -> Iterat
     blocked = sum(one.fate is Fate.BLOCKED for one in seen)
     if blocked:
         yield f"{blocked} cannot be created as things are: that is waited for, and told at the end"
-    yield f"what is there stays as it is; read from {backup.path}"
+    yield f"what is there stays as it is; read from {short(backup.path)}"

@@ -7,7 +7,7 @@ can be left and opened again, here or on another machine. What is to be done is 
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,11 +20,15 @@ from kymatui.engine.departing import Departure, Turn, Way
 from kymatui.errors import KymatuiError
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters import departing as words
+from kymatui.ui.presenters.jobs import at_work
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
+
+if TYPE_CHECKING:
+    from kymatui.domain.jobs import Job
 
 _PAUSE = 1.0  # seconds between two looks while something changes: each one lists everything that the module manages
 _WAITING = 10.0  # the same while nothing is seen to change, and others may delete what is in the way
@@ -38,10 +42,12 @@ class DepartingScreen(FramedScreen):
         Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
         Binding("w", "way", "Another way out", id="delete.way"),
         Binding("b", "backup", "Keep a backup", id="delete.backup"),
+        Binding("ctrl+x", "cancel_job", "Stop the job", id="delete.cancel"),
         Binding("u", "unknown", "Take unknown for none", show=False, id="delete.unknown"),
     ]
 
     WRITES: ClassVar[frozenset[str]] = frozenset({"finalizer"})
+    LEADING_KEYS: ClassVar[frozenset[str]] = frozenset({"go_on", "finalizer", "cancel_job"})
     name_in_help: ClassVar[str] = "Deletion"
 
     def __init__(self, module: str) -> None:
@@ -157,17 +163,22 @@ class DepartingScreen(FramedScreen):
         job = self._job
         if job:
             said.insert(0, (job, "processing"))
-        said.append((f"b backup: {'what is deleted is kept as YAML first' if self.keeps_backup else 'off'}", "muted"))
+        said += words.whole(seen, self.main_widget().cursor_key)
+        if self.turn is not Turn.GONE:
+            said.append(
+                (f"b backup: {'what is deleted is kept as YAML first' if self.keeps_backup else 'off'}", "muted")
+            )
         return Content("\n").join([toned(line, tone) for line, tone in said])
 
     @property
     def _job(self) -> str:
         """What runs for this module."""
-        for job in self.kymatui.desk.going:
-            if job.module == self.module:
-                present = f"waits for {job.waits_for}" if job.waits_for else job.words
-                return plain(f"#{job.number} {job.title}: {present}   J shows it")
-        return ""
+        job = self._own_job
+        return plain(at_work(job, self.kymatui.clock())) if job is not None else ""
+
+    @property
+    def _own_job(self) -> Job | None:
+        return next((job for job in self.kymatui.desk.going if job.module == self.module), None)
 
     # what the person does
 
@@ -177,6 +188,10 @@ class DepartingScreen(FramedScreen):
             if turn is None:
                 return "the cluster has not answered yet"
             return "a job works on it" if self._job else "nothing of it is left" if turn is Turn.GONE else ""
+        if action == "cancel_job":
+            return "" if self._own_job is not None else "no job works on it"
+        if action == "backup" and turn is Turn.GONE:
+            return "nothing of it is left"
         if action == "way" and (self.seen is None or not self._has_ways):
             return "there is one way only"
         if action == "unknown" and (self.seen is None or not self.seen.remaining.unknown):
@@ -190,6 +205,11 @@ class DepartingScreen(FramedScreen):
         from kymatui.wiring.departing import ways
 
         return self.seen is not None and len(list(ways(self.seen))) > 1
+
+    @on(RowTable.Highlighted)
+    def _tell(self) -> None:
+        if self.seen is not None:
+            self.query_one("#departing-words", Static).update(self._notes(self.seen))
 
     @on(RowTable.Chosen)
     def _chosen(self) -> None:
@@ -210,6 +230,12 @@ class DepartingScreen(FramedScreen):
             place = offered.index(self.way) if self.way in offered else -1
             self.way = offered[(place + 1) % len(offered)]
             self.look_again()
+
+    def action_cancel_job(self) -> None:
+        from kymatui.ui.screens.jobs import cancel
+
+        if self._own_job is not None:
+            self.kymatui.desk.flow(cancel(self.kymatui, self._own_job))
 
     def action_backup(self) -> None:
         self.keeps_backup = not self.keeps_backup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -25,6 +25,15 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
 from kymatui.ui.widgets.tones import toned
 
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+
+
+async def cancel(app: KymatuiApp, job: Job) -> None:
+    """Stops a job after a yes to what stays behind then."""
+    if await app.push_screen_wait(ConfirmScreen(f"Cancel {job.title}?", words.cancelling(job))):
+        app.desk.cancel(job.number)
+
 
 class JobListing(ListScreen):
     """What the two screens have in common: a job that can be stopped, or planned anew."""
@@ -33,6 +42,8 @@ class JobListing(ListScreen):
         Binding("ctrl+x", "cancel_job", "Cancel the job", id="jobs.cancel"),
         Binding("r", "again", "Plan it anew", id="jobs.again"),
     ]
+
+    LEADING_KEYS: ClassVar[frozenset[str]] = frozenset({"cancel_job", "again"})
 
     @property
     def job(self) -> Job | None:
@@ -49,11 +60,7 @@ class JobListing(ListScreen):
 
     def action_cancel_job(self) -> None:
         if (job := self.job) is not None:
-            self.kymatui.desk.flow(self._cancel(job))
-
-    async def _cancel(self, job: Job) -> None:
-        if await self.app.push_screen_wait(ConfirmScreen(f"Cancel {job.title}?", words.cancelling(job))):
-            self.kymatui.desk.cancel(job.number)
+            self.kymatui.desk.flow(cancel(self.kymatui, job))
 
     def action_again(self) -> None:
         again = self.kymatui.desk.again(self.job.number) if self.job is not None else None
@@ -134,6 +141,7 @@ class JobScreen(JobListing):
         yield Static("", id="job-head")
         yield Static("", id="job-steps")
         yield LiveTable(words.LOG_COLUMNS, id="job-log")
+        yield Sentence(id="reason")
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
         job = self.job
@@ -165,4 +173,14 @@ class JobScreen(JobListing):
         table.show(words.log_rows(job))
         if at_end:  # whoever looks back into the log stays there
             table.action_edge(1)
+        self._show_line()
         self.refresh_bindings()
+
+    @on(RowTable.Highlighted)
+    def _show_line(self) -> None:
+        """The whole line of the log, which the table may cut."""
+        job, key = self.job, self.main_widget().cursor_key
+        if job is not None and key is not None and 0 <= (place := int(key) - job.dropped) < len(job.log):
+            line = job.log[place]
+            about = f" ({line.about})" if line.about else ""
+            self.query_one(Sentence).say(toned(plain(f"{line.words}{about}"), ""))

@@ -82,7 +82,7 @@ class PlanScreen(ModalScreen[Answer]):
             yield from map(Tick, ticks)
             for one in typed:
                 yield Static(Content(plain(f"{one.words}: type {one.typed}")), classes="plan-ask")
-                yield Input(placeholder=one.typed, name=one.id, classes="typing plan-typed", compact=True)
+                yield Input(placeholder="type it here", name=one.id, classes="typing plan-typed", compact=True)
             yield Static("", id="plan-off")
         yield KeyBar(id="keys")
 

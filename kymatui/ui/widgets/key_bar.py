@@ -17,7 +17,10 @@ def _width(entries: list[tuple[str, str]]) -> int:
 
 
 class KeyBar(Widget):
-    """The keys that do something now; those that are off are in the help, with the reason. A click presses the key."""
+    """The keys that do something now; those that are off are in the help, with the reason. A click presses the key.
+
+    A screen names the actions that it is for in `LEADING_KEYS`: they are the last to give way.
+    """
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
@@ -29,7 +32,9 @@ class KeyBar(Widget):
             binding = active.binding
             if active.enabled and binding.show and binding.description and binding.action not in found:
                 found[binding.action] = (key_name(key), binding.description)
-        shown = sorted(found.values(), key=lambda entry: entry[1] in _KEPT)
+        leading = getattr(self.screen, "LEADING_KEYS", ())
+        places = sorted(found, key=lambda action: (action not in leading, found[action][1] in _KEPT))
+        shown = [found[action] for action in places]
         while len(shown) > 1 and _width(shown) > self.size.width:
             shown.pop(next((n for n in reversed(range(len(shown))) if shown[n][1] not in _KEPT), 0))
         return shown
