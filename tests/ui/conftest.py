@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tests.ui.driving import SIZE, ready
 from tests.ui.pictures import Pictures, SnapCompare
-from tests.ui.settling import settle_at_once
+from tests.ui.settling import paint_every_frame, settle_at_once
 from tests.ui.stages import Stage, Stages
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -28,6 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def _settle_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settle_at_once(monkeypatch)
+
+
+@pytest.fixture
+def _every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    paint_every_frame(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,14 @@
 
 Textual's pilot compares the clock with the processor's time, in steps of 20 ms, and asks every widget; here the event
 loop itself says that nothing is left. A screen is painted then, and once: without a terminal nobody sees what is
-between, and to paint it is half of the work. `every_frame` asks for all that a terminal would get.
+between, and to paint it is half of the work; `paint_every_frame` is for tests of whether all of it can be painted.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 import weakref
-from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
@@ -66,12 +64,9 @@ def _paint_at_rest(screen: Screen[Any]) -> None:
         _UNPAINTED.add(screen)
 
 
-@contextlib.contextmanager
-def every_frame() -> Iterator[None]:
+def paint_every_frame(patch: pytest.MonkeyPatch) -> None:
     """Paints what is between, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Screen, "_compositor_refresh", _paint)
-        yield
+    patch.setattr(Screen, "_compositor_refresh", _paint)
 
 
 def settle_at_once(patch: pytest.MonkeyPatch) -> None:

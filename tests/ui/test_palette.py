@@ -12,8 +12,7 @@ from kymatui.ui.app import KymatuiApp
 from kymatui.ui.palette import Everything
 from kymatui.ui.screens.matrix import MatrixScreen
 from kymatui.ui.screens.module import ModuleScreen
-from tests.ui.driving import SIZE, ready, until
-from tests.ui.worlds import StillSession, app_on, world
+from tests.ui.driving import ready, until
 
 
 async def found(pilot: Pilot[Any], query: str) -> list[tuple[str, str]]:
@@ -25,35 +24,31 @@ def shows(app: KymatuiApp, screen: type) -> bool:
     return isinstance(app.screen, screen)
 
 
-async def test_keys_commands_and_modules_are_found() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        await ready(pilot)
-        assert ("Channels side by side", "M") in await found(pilot, "channels side")
-        assert [text for text, _ in await found(pilot, "theme light")] == [":theme light"]
-        assert "module keda" in [text for text, _ in await found(pilot, "keda")]
+async def test_keys_commands_and_modules_are_found(pilot: Pilot[Any]) -> None:
+    await ready(pilot)
+    assert ("Channels side by side", "M") in await found(pilot, "channels side")
+    assert [text for text, _ in await found(pilot, "theme light")] == [":theme light"]
+    assert "module keda" in [text for text, _ in await found(pilot, "keda")]
 
 
-async def test_what_is_off_is_found_with_the_reason() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        await ready(pilot)
-        assert ("Where you were before", "[   off: there is nothing before this") in await found(pilot, "where before")
+async def test_what_is_off_is_found_with_the_reason(pilot: Pilot[Any]) -> None:
+    await ready(pilot)
+    assert ("Where you were before", "[   off: there is nothing before this") in await found(pilot, "where before")
 
 
-async def test_what_comes_from_the_cluster_is_no_markup() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        assert app.catalog is not None
-        for _, help in await found(pilot, "module"):
-            assert "[/" not in help.replace("\\[", "")
+async def test_what_comes_from_the_cluster_is_no_markup(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert app.catalog is not None
+    for _, help in await found(pilot, "module"):
+        assert "[/" not in help.replace("\\[", "")
 
 
-async def test_choosing_presses_the_key_or_opens_the_module() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        for query, screen in (("channels side", MatrixScreen), ("module keda", ModuleScreen)):
-            await pilot.press("ctrl+p")
-            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-            await pilot.press(*("space" if letter == " " else letter for letter in query))
-            await pilot.pause(0.3)
-            await pilot.press("enter")
-            await until(pilot, partial(shows, app, screen))
+async def test_choosing_presses_the_key_or_opens_the_module(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    for query, screen in (("channels side", MatrixScreen), ("module keda", ModuleScreen)):
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*("space" if letter == " " else letter for letter in query))
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, screen))

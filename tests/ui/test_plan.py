@@ -51,57 +51,54 @@ def lines(app: KymatuiApp) -> list[str]:
     return [row.cells["mark"].text + row.cells["name"].text for row in app.screen.query_one(PlanTable).rows]
 
 
-async def test_enter_asks_and_only_y_agrees() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        asked = Asked(pilot, await ready(pilot))
-        for keys, verdict in (
-            (("enter", "enter", "escape"), Verdict.CANCELLED),
-            (("enter", "n", "escape"), Verdict.CANCELLED),
-            (("enter", "y"), Verdict.ACCEPTED),
-            (("e",), Verdict.EDITED),
-        ):
-            await asked.show(PLAIN)
-            for key in keys:
-                await asked.press(key)
-            assert asked.answers[-1] == Answer(verdict), keys
+async def test_enter_asks_and_only_y_agrees(pilot: Pilot[Any]) -> None:
+    asked = Asked(pilot, await ready(pilot))
+    for keys, verdict in (
+        (("enter", "enter", "escape"), Verdict.CANCELLED),
+        (("enter", "n", "escape"), Verdict.CANCELLED),
+        (("enter", "y"), Verdict.ACCEPTED),
+        (("e",), Verdict.EDITED),
+    ):
+        await asked.show(PLAIN)
+        for key in keys:
+            await asked.press(key)
+        assert asked.answers[-1] == Answer(verdict), keys
 
 
-async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cursor() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        asked = Asked(pilot, app := await ready(pilot))
-        await asked.show(PREVIEW)
-        assert text(app, "#plan-head").splitlines()[1].split("   ")[:5] == [
-            "- delete 1",
-            "! conflict 1",
-            "~ change 1",
-            "+ create 1",
-            "= same 2",
-        ]
-        assert "you lack the right to create ClusterRole" in text(app, "#plan-words")
-        await asked.press("n")
-        assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]
-        await asked.press("n", "n")
-        assert "  delete: an earlier version had it" in app.screen.query_one(DiffView).lines
-        await asked.press("N", "N")
-        assert app.screen.query_one(PlanTable).cursor_key == "2"
-        await asked.press("o")
-        assert len(lines(app)) == sum(line.mark is not Mark.SAME for line in LINES)
+async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cursor(pilot: Pilot[Any]) -> None:
+    asked = Asked(pilot, app := await ready(pilot))
+    await asked.show(PREVIEW)
+    assert text(app, "#plan-head").splitlines()[1].split("   ")[:5] == [
+        "- delete 1",
+        "! conflict 1",
+        "~ change 1",
+        "+ create 1",
+        "= same 2",
+    ]
+    assert "you lack the right to create ClusterRole" in text(app, "#plan-words")
+    await asked.press("n")
+    assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]
+    await asked.press("n", "n")
+    assert "  delete: an earlier version had it" in app.screen.query_one(DiffView).lines
+    await asked.press("N", "N")
+    assert app.screen.query_one(PlanTable).cursor_key == "2"
+    await asked.press("o")
+    assert len(lines(app)) == sum(line.mark is not Mark.SAME for line in LINES)
 
 
-async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        asked = Asked(pilot, app := await ready(pilot))
-        await asked.show(replace(PREVIEW, missing=()))
-        await asked.press("enter")
-        assert isinstance(app.screen, PlanScreen)
-        await asked.press("space", "enter")
-        assert isinstance(app.screen, PlanScreen)
-        await asked.press(*"docker-registr", "enter")
-        assert isinstance(app.screen, PlanScreen)
-        await asked.press("y", "enter")
-        assert isinstance(app.screen, ConfirmScreen)
-        await asked.press("y")
-        assert asked.answers == [Answer(Verdict.ACCEPTED, frozenset({"force", "prune"}))]
+async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked(pilot: Pilot[Any]) -> None:
+    asked = Asked(pilot, app := await ready(pilot))
+    await asked.show(replace(PREVIEW, missing=()))
+    await asked.press("enter")
+    assert isinstance(app.screen, PlanScreen)
+    await asked.press("space", "enter")
+    assert isinstance(app.screen, PlanScreen)
+    await asked.press(*"docker-registr", "enter")
+    assert isinstance(app.screen, PlanScreen)
+    await asked.press("y", "enter")
+    assert isinstance(app.screen, ConfirmScreen)
+    await asked.press("y")
+    assert asked.answers == [Answer(Verdict.ACCEPTED, frozenset({"force", "prune"}))]
 
 
 @pytest.mark.parametrize(
@@ -132,17 +129,16 @@ async def test_a_plan_that_cannot_be_carried_out_is_shown_with_the_reason(
 
 
 async def test_a_plan_is_kept_where_nobody_else_may_read_it_and_overwrites_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        asked = Asked(pilot, app := await ready(pilot))
-        await asked.show(PLAIN)
-        await asked.press("ctrl+s", "ctrl+s")
-        path = tmp_path / "docker-registry.plan.json"
-        assert path.read_bytes() == b"{}"
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert app.problems == ["docker-registry.plan.json is there already; nothing was overwritten"]
+    asked = Asked(pilot, app := await ready(pilot))
+    await asked.show(PLAIN)
+    await asked.press("ctrl+s", "ctrl+s")
+    path = tmp_path / "docker-registry.plan.json"
+    assert path.read_bytes() == b"{}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert app.problems == ["docker-registry.plan.json is there already; nothing was overwritten"]
 
 
 async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:

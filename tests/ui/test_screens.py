@@ -6,8 +6,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kymatui.domain.snapshots import Feed, FeedState
@@ -39,14 +41,13 @@ ALL = [
 ]
 
 
-async def test_every_module_is_listed_and_the_reason_follows_the_cursor() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        assert shown(app) == ALL
-        await pilot.press("j")
-        assert "Secret sap-btp-manager not found" in text(app, "#reason")
-        await pilot.press("G")
-        assert "serverless" in text(app, "#reason")
+async def test_every_module_is_listed_and_the_reason_follows_the_cursor(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert shown(app) == ALL
+    await pilot.press("j")
+    assert "Secret sap-btp-manager not found" in text(app, "#reason")
+    await pilot.press("G")
+    assert "serverless" in text(app, "#reason")
 
 
 FAST = ["api-gateway", "btp-operator", "eventing", "istio", "keda", "serverless"]
@@ -72,25 +73,23 @@ VIEWS: list[tuple[tuple[str, ...], list[str]]] = [
 ]
 
 
-async def test_views_filters_and_orders() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        for keys, modules in VIEWS:
-            await pilot.press(*keys)
-            await pilot.pause()
-            assert shown(app) == modules, keys
-            assert isinstance(app.screen, CatalogScreen)
-            for line in ("filter", "view all", "sort name"):
-                app.screen.run_line(line)
-            app.screen.main_widget().focus()
+async def test_views_filters_and_orders(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    for keys, modules in VIEWS:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert shown(app) == modules, keys
+        assert isinstance(app.screen, CatalogScreen)
+        for line in ("filter", "view all", "sort name"):
+            app.screen.run_line(line)
+        app.screen.main_widget().focus()
 
 
-async def test_only_problems() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("ctrl+z")
-        assert "istio" in shown(app)
-        assert "api-gateway" not in shown(app)
+async def test_only_problems(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("ctrl+z")
+    assert "istio" in shown(app)
+    assert "api-gateway" not in shown(app)
 
 
 WAYS: list[tuple[tuple[str, ...], type]] = [
@@ -105,16 +104,15 @@ WAYS: list[tuple[tuple[str, ...], type]] = [
 ]
 
 
-async def test_keys_and_commands_open_screens_and_escape_climbs_back() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        for keys, screen in WAYS:
-            await pilot.press(*keys)
-            await pilot.pause()
-            assert isinstance(app.screen, screen), keys
-            await pilot.press("escape")
-            await pilot.pause()
-            assert isinstance(app.screen, CatalogScreen), keys
+async def test_keys_and_commands_open_screens_and_escape_climbs_back(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    for keys, screen in WAYS:
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert isinstance(app.screen, screen), keys
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, CatalogScreen), keys
 
 
 async def test_a_change_in_the_cluster_is_drawn_and_the_cursor_stays() -> None:
@@ -142,16 +140,15 @@ async def test_the_module_screen_follows_changes_and_says_when_the_module_went_a
         await until(pilot, lambda: "not in the catalog any more" in text(app, "#why"))
 
 
-async def test_checks_are_explained_and_modes_switch() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "j", "x")
-        await pilot.pause()
-        rules = app.screen.query_one("#rules", RowTable)
-        assert [row.cells["result"].text for row in rules.rows] == ["no match", "match", "no match", "match"]
-        assert rules.rows[3].cells["group"].text == "true ← decides"
-        await pilot.press("s")
-        assert "strict" in text(app, "#headline")
+async def test_checks_are_explained_and_modes_switch(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "j", "x")
+    await pilot.pause()
+    rules = app.screen.query_one("#rules", RowTable)
+    assert [row.cells["result"].text for row in rules.rows] == ["no match", "match", "no match", "match"]
+    assert rules.rows[3].cells["group"].text == "true ← decides"
+    await pilot.press("s")
+    assert "strict" in text(app, "#headline")
 
 
 PATHS = [
@@ -162,40 +159,37 @@ PATHS = [
 ]
 
 
-async def test_a_path_is_evaluated_as_it_is_typed() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "j", "x", "w")
+async def test_a_path_is_evaluated_as_it_is_typed(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "j", "x", "w")
+    await pilot.pause()
+    for path, answer in PATHS:
+        app.screen.query_one("#path", Input).value = path
         await pilot.pause()
-        for path, answer in PATHS:
-            app.screen.query_one("#path", Input).value = path
-            await pilot.pause()
-            assert answer in text(app, "#found"), path
+        assert answer in text(app, "#found"), path
 
 
-async def test_versions_tell_what_changes() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("v")
-        await pilot.pause()
-        offers = app.screen.query_one("#offers", RowTable)
-        assert [row.cells["version"].text for row in offers.rows] == ["3.6.0", "3.4.1"]
-        assert offers.rows[1].cells["here"].text == "installed, desired, base"
-        assert "3.4.1 to 3.6.0 (2 minor)" in text(app, "#changes")
+async def test_versions_tell_what_changes(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("v")
+    await pilot.pause()
+    offers = app.screen.query_one("#offers", RowTable)
+    assert [row.cells["version"].text for row in offers.rows] == ["3.6.0", "3.4.1"]
+    assert offers.rows[1].cells["here"].text == "installed, desired, base"
+    assert "3.4.1 to 3.6.0 (2 minor)" in text(app, "#changes")
 
 
-async def test_yaml_is_searched_not_filtered() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "y")
-        await pilot.pause()
-        document = app.screen.query_one(Document)
-        lines = len(document.lines)
-        await pilot.press("slash", *"ready", "enter")
-        await pilot.pause()
-        assert document.place == "1 of 1"
-        assert len(document.lines) == lines
-        assert "managedFields" not in "\n".join(document.lines)
+async def test_yaml_is_searched_not_filtered(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "y")
+    await pilot.pause()
+    document = app.screen.query_one(Document)
+    lines = len(document.lines)
+    await pilot.press("slash", *"ready", "enter")
+    await pilot.pause()
+    assert document.place == "1 of 1"
+    assert len(document.lines) == lines
+    assert "managedFields" not in "\n".join(document.lines)
 
 
 @pytest.mark.parametrize(
@@ -279,28 +273,28 @@ async def test_ctrl_c_quits_only_the_second_time() -> None:
     assert app.return_code == 130
 
 
-async def test_a_table_is_saved_and_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_table_is_saved_and_nothing_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        screen = app.screen
-        assert isinstance(screen, FramedScreen)
-        for name in ("m.csv", "m.json", "m.md"):
-            screen.run_line(f"save {name}")
-            assert "btp-operator" in (tmp_path / name).read_text()
-        (tmp_path / "m.csv").write_text("mine")
-        screen.run_line("save m.csv")
-        screen.run_line("save m.exe")
-        assert (tmp_path / "m.csv").read_text() == "mine"
-        assert [problem.split()[0] for problem in app.problems] == ["m.csv", "save"]
+    app = await ready(pilot)
+    screen = app.screen
+    assert isinstance(screen, FramedScreen)
+    for name in ("m.csv", "m.json", "m.md"):
+        screen.run_line(f"save {name}")
+        assert "btp-operator" in (tmp_path / name).read_text()
+    (tmp_path / "m.csv").write_text("mine")
+    screen.run_line("save m.csv")
+    screen.run_line("save m.exe")
+    assert (tmp_path / "m.csv").read_text() == "mine"
+    assert [problem.split()[0] for problem in app.problems] == ["m.csv", "save"]
 
 
-async def test_an_unknown_command_is_named_with_what_was_meant() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("colon", *"dance", "enter")
-        await pilot.pause()
-        assert app.problems == ["no command `dance`; `:help` lists the commands"]
+async def test_an_unknown_command_is_named_with_what_was_meant(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("colon", *"dance", "enter")
+    await pilot.pause()
+    assert app.problems == ["no command `dance`; `:help` lists the commands"]
 
 
 async def test_keys_can_be_remapped() -> None:
@@ -314,20 +308,19 @@ async def test_keys_can_be_remapped() -> None:
         assert isinstance(app.screen, MatrixScreen)
 
 
-async def test_the_help_lists_every_key_that_has_a_name() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        assert isinstance(app.screen, FramedScreen)
-        labels = {key.label for key in app.screen.key_help()}
-        assert {
-            "Only problems",
-            "Sort by drift",
-            "Channels side by side",
-            "Filter",
-            "Quit",
-            "Mark",
-            "Explain",
-        } <= labels
+async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert isinstance(app.screen, FramedScreen)
+    labels = {key.label for key in app.screen.key_help()}
+    assert {
+        "Only problems",
+        "Sort by drift",
+        "Channels side by side",
+        "Filter",
+        "Quit",
+        "Mark",
+        "Explain",
+    } <= labels
 
 
 async def test_every_binding_has_an_id_so_that_it_can_be_remapped() -> None:

@@ -7,9 +7,11 @@ import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.binding import Binding
+from textual.pilot import Pilot
 
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.ui.app import KymatuiApp
@@ -35,37 +37,35 @@ from tests.ui.driving import SIZE, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, world
 
 
-async def test_back_and_forward_lead_through_screens_and_tabs() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "x", "P", "left_square_bracket")
+async def test_back_and_forward_lead_through_screens_and_tabs(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "x", "P", "left_square_bracket")
+    await pilot.pause()
+    assert app.shown is not None
+    assert app.shown.step == Step("module", "btp-operator", "checks")
+    for key, screen in (
+        ("left_square_bracket", CatalogScreen),
+        ("right_square_bracket", ModuleScreen),
+        ("right_square_bracket", ProblemsScreen),
+        ("minus", ModuleScreen),
+        ("minus", ProblemsScreen),
+    ):
+        await pilot.press(key)
         await pilot.pause()
-        assert app.shown is not None
-        assert app.shown.step == Step("module", "btp-operator", "checks")
-        for key, screen in (
-            ("left_square_bracket", CatalogScreen),
-            ("right_square_bracket", ModuleScreen),
-            ("right_square_bracket", ProblemsScreen),
-            ("minus", ModuleScreen),
-            ("minus", ProblemsScreen),
-        ):
-            await pilot.press(key)
-            await pilot.pause()
-            assert type(app.screen) is screen
+        assert type(app.screen) is screen
 
 
-async def test_the_crumbs_are_the_screens_above_each_other_and_a_click_climbs() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("M", "enter")
-        await pilot.pause()
-        assert app.screen.query_one(TopLine).facts.trail == ("modules", "channels", "api-gateway")
-        await pilot.click(TopLine, offset=(22, 0))
-        await pilot.pause()
-        assert isinstance(app.screen, MatrixScreen)
-        await pilot.click(TopLine, offset=(12, 0))
-        await pilot.pause()
-        assert isinstance(app.screen, CatalogScreen)
+async def test_the_crumbs_are_the_screens_above_each_other_and_a_click_climbs(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("M", "enter")
+    await pilot.pause()
+    assert app.screen.query_one(TopLine).facts.trail == ("modules", "channels", "api-gateway")
+    await pilot.click(TopLine, offset=(22, 0))
+    await pilot.pause()
+    assert isinstance(app.screen, MatrixScreen)
+    await pilot.click(TopLine, offset=(12, 0))
+    await pilot.pause()
+    assert isinstance(app.screen, CatalogScreen)
 
 
 PLACES = (
@@ -80,75 +80,70 @@ PLACES = (
 )
 
 
-async def test_commands_lead_everywhere() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        for line, screen, tab in PLACES:
-            assert app.shown is not None
-            app.shown.run_line(line)
-            await pilot.pause()
-            assert isinstance(app.screen, screen), line
-            assert app.shown.step.tab == tab, line
-
-
-async def test_a_command_that_cannot_be_done_says_what_it_wants() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
+async def test_commands_lead_everywhere(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    for line, screen, tab in PLACES:
         assert app.shown is not None
-        lines = ("module", "module nobody", "module keda kitchen", "sort colour", "theme pink", "save x", "view up")
-        for line in lines:
-            app.shown.run_line(line)
-            await pilot.pause()
-            assert isinstance(app.screen, CatalogScreen)
-            assert app.problems[-1].startswith(("which", "sort by which", "save under which")), line
-        assert len(app.problems) == len(lines)
-
-
-async def test_commands_are_completed_word_by_word() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("colon", *"module ke", "tab", "enter")
-        await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
-        assert app.shown is not None
-        assert app.shown.step.about == "keda"
-
-
-async def test_every_tab_is_reached_by_its_number_its_letter_and_tab() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "enter")
+        app.shown.run_line(line)
         await pilot.pause()
-        assert isinstance(app.screen, ModuleScreen)
-        for number, (key, pane) in enumerate(zip("dtxveyh", PANES, strict=True), 1):
-            for press in (str(number), "d", key):
-                await pilot.press(press)
-            assert isinstance(app.screen.pane, pane)
-        await pilot.press("tab")
-        assert app.screen.step.tab == "overview"
-        await pilot.press("shift+tab")
-        assert app.screen.step.tab == "history"
+        assert isinstance(app.screen, screen), line
+        assert app.shown.step.tab == tab, line
 
 
-async def test_the_tree_is_folded_and_leads_to_the_yaml_of_an_object() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press(*"jjjjj", "t")
+async def test_a_command_that_cannot_be_done_says_what_it_wants(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert app.shown is not None
+    lines = ("module", "module nobody", "module keda kitchen", "sort colour", "theme pink", "save x", "view up")
+    for line in lines:
+        app.shown.run_line(line)
         await pilot.pause()
-        tree = app.screen.query_one("#tree", LiveTable)
-        whole = len(tree.rows)
-        assert [row.cells["object"].text.strip(" │├└─▾") for row in tree.rows][7:10] == [
-            "istio-manager",
-            "ReplicaSet istio-manager-7d4b",
-            "Pod istio-manager-7d4b-x2x",
-        ]
-        await pilot.press("left")
-        assert len(tree.rows) == 2
-        await pilot.press("right")
-        assert len(tree.rows) == whole
-        await pilot.press(*"jjjjjjj", "enter")
-        await until(pilot, lambda: bool(app.screen.query(Document)))
-        await pilot.pause()
-        assert "name: istio-manager" in "\n".join(app.screen.query_one(Document).lines)
+        assert isinstance(app.screen, CatalogScreen)
+        assert app.problems[-1].startswith(("which", "sort by which", "save under which")), line
+    assert len(app.problems) == len(lines)
+
+
+async def test_commands_are_completed_word_by_word(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("colon", *"module ke", "tab", "enter")
+    await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
+    assert app.shown is not None
+    assert app.shown.step.about == "keda"
+
+
+async def test_every_tab_is_reached_by_its_number_its_letter_and_tab(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "enter")
+    await pilot.pause()
+    assert isinstance(app.screen, ModuleScreen)
+    for number, (key, pane) in enumerate(zip("dtxveyh", PANES, strict=True), 1):
+        for press in (str(number), "d", key):
+            await pilot.press(press)
+        assert isinstance(app.screen.pane, pane)
+    await pilot.press("tab")
+    assert app.screen.step.tab == "overview"
+    await pilot.press("shift+tab")
+    assert app.screen.step.tab == "history"
+
+
+async def test_the_tree_is_folded_and_leads_to_the_yaml_of_an_object(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press(*"jjjjj", "t")
+    await pilot.pause()
+    tree = app.screen.query_one("#tree", LiveTable)
+    whole = len(tree.rows)
+    assert [row.cells["object"].text.strip(" │├└─▾") for row in tree.rows][7:10] == [
+        "istio-manager",
+        "ReplicaSet istio-manager-7d4b",
+        "Pod istio-manager-7d4b-x2x",
+    ]
+    await pilot.press("left")
+    assert len(tree.rows) == 2
+    await pilot.press("right")
+    assert len(tree.rows) == whole
+    await pilot.press(*"jjjjjjj", "enter")
+    await until(pilot, lambda: bool(app.screen.query(Document)))
+    await pilot.pause()
+    assert "name: istio-manager" in "\n".join(app.screen.query_one(Document).lines)
 
 
 async def test_long_texts_are_scrolled_with_the_keys_of_lists() -> None:
@@ -199,64 +194,62 @@ async def test_what_changes_meanwhile_is_in_the_history() -> None:
         assert app.shown.step.tab == "history"
 
 
-async def test_versions_are_compared_with_the_one_that_was_chosen() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("v")
-        await pilot.pause()
-        assert "3.4.1 to 3.6.0" in text(app, "#changes")
-        await pilot.press("b", "j")
-        await pilot.pause()
-        assert "3.6.0 to 3.4.1" in text(app, "#changes")
-        assert "a downgrade" in text(app, "#changes")
+async def test_versions_are_compared_with_the_one_that_was_chosen(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("v")
+    await pilot.pause()
+    assert "3.4.1 to 3.6.0" in text(app, "#changes")
+    await pilot.press("b", "j")
+    await pilot.pause()
+    assert "3.6.0 to 3.4.1" in text(app, "#changes")
+    assert "a downgrade" in text(app, "#changes")
 
 
 @pytest.mark.parametrize(("tab", "wanted", "left"), [("t", "Deployment", 4), ("x", "yellow", 0), ("e", "zzz", 0)])
-async def test_tables_in_tabs_are_filtered_and_escape_shows_all_again(tab: str, wanted: str, left: int) -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press(*"jjjjj", tab)
-        await pilot.pause()
-        assert app.shown is not None
-        found = app.shown.table
-        assert found is not None
-        everything = len(found.rows)
-        await pilot.press("slash", *wanted, "enter")
-        await pilot.pause()
-        assert len(found.rows) == min(left, everything)
-        await pilot.press("escape")
-        assert len(found.rows) == everything
-        assert isinstance(app.screen, ModuleScreen)
+async def test_tables_in_tabs_are_filtered_and_escape_shows_all_again(
+    tab: str, wanted: str, left: int, pilot: Pilot[Any]
+) -> None:
+    app = await ready(pilot)
+    await pilot.press(*"jjjjj", tab)
+    await pilot.pause()
+    assert app.shown is not None
+    found = app.shown.table
+    assert found is not None
+    everything = len(found.rows)
+    await pilot.press("slash", *wanted, "enter")
+    await pilot.pause()
+    assert len(found.rows) == min(left, everything)
+    await pilot.press("escape")
+    assert len(found.rows) == everything
+    assert isinstance(app.screen, ModuleScreen)
 
 
-async def test_what_is_copied_can_be_pasted() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "c")
-        assert app.clipboard == "btp-operator"
-        await pilot.press("space", "space", "c", "ctrl+backslash", "k", "k")
-        assert app.clipboard == "btp-operator\ncloud-logging"
-        await pilot.press("Y")
-        assert app.clipboard.startswith("NAME\tSRC\t")
-        await pilot.press("y")
-        await pilot.pause()
-        await pilot.press("c")
-        assert app.clipboard.startswith("apiVersion: operator.kyma-project.io/v1alpha1\nkind: BtpOperator\n")
-        await pilot.press("escape", "P")
-        await pilot.pause()
-        await pilot.press("c")
-        assert app.clipboard.startswith("error\tistio")
+async def test_what_is_copied_can_be_pasted(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("j", "c")
+    assert app.clipboard == "btp-operator"
+    await pilot.press("space", "space", "c", "ctrl+backslash", "k", "k")
+    assert app.clipboard == "btp-operator\ncloud-logging"
+    await pilot.press("Y")
+    assert app.clipboard.startswith("NAME\tSRC\t")
+    await pilot.press("y")
+    await pilot.pause()
+    await pilot.press("c")
+    assert app.clipboard.startswith("apiVersion: operator.kyma-project.io/v1alpha1\nkind: BtpOperator\n")
+    await pilot.press("escape", "P")
+    await pilot.pause()
+    await pilot.press("c")
+    assert app.clipboard.startswith("error\tistio")
 
 
-async def test_yaml_and_pictures_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_yaml_and_pictures_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]) -> None:
     monkeypatch.chdir(tmp_path)
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("j", "y")
-        await pilot.pause()
-        assert app.shown is not None
-        app.shown.run_line("save it.yaml")
-        app.shown.run_line("save it.svg")
+    app = await ready(pilot)
+    await pilot.press("j", "y")
+    await pilot.pause()
+    assert app.shown is not None
+    app.shown.run_line("save it.yaml")
+    app.shown.run_line("save it.svg")
     assert "kind: BtpOperator" in (tmp_path / "it.yaml").read_text()
     assert (tmp_path / "it.svg").read_text().startswith("<svg")
 
@@ -264,15 +257,14 @@ async def test_yaml_and_pictures_are_saved(tmp_path: Path, monkeypatch: pytest.M
 # columns
 
 
-async def test_columns_are_chosen_moved_and_taken() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("C")
-        await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
-        await pilot.press("j", "space", "k", "J", "enter")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-        assert table(app).shown_columns[:2] == ("name", "channel")
-        assert "source" not in table(app).shown_columns
+async def test_columns_are_chosen_moved_and_taken(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("C")
+    await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
+    await pilot.press("j", "space", "k", "J", "enter")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+    assert table(app).shown_columns[:2] == ("name", "channel")
+    assert "source" not in table(app).shown_columns
 
 
 async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,55 +292,51 @@ async def test_the_last_column_stays() -> None:
         assert table(app).shown_columns == ("name",)
 
 
-async def test_any_column_sorts_by_key_and_by_click() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("O", "O")
-        assert isinstance(found := table(app), LiveTable)
-        assert found.order is not None
-        assert found.order.column == "channel"
-        await pilot.press("N", "R")
-        assert shown(app)[0] == "serverless"
-        await pilot.click(RowTable, offset=(2, 0))
-        assert shown(app)[0] == "api-gateway"
+async def test_any_column_sorts_by_key_and_by_click(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("O", "O")
+    assert isinstance(found := table(app), LiveTable)
+    assert found.order is not None
+    assert found.order.column == "channel"
+    await pilot.press("N", "R")
+    assert shown(app)[0] == "serverless"
+    await pilot.click(RowTable, offset=(2, 0))
+    assert shown(app)[0] == "api-gateway"
 
 
-async def test_labels_filter_modules() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        assert app.shown is not None
-        app.shown.run_line("filter -l managed-by=kyma")
-        assert "docker-registry" not in shown(app)
-        assert "keda" in shown(app)
-        app.shown.run_line("filter -l operator.kyma-project.io/managed-by!=kyma")
-        assert shown(app) == ["docker-registry"]
+async def test_labels_filter_modules(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert app.shown is not None
+    app.shown.run_line("filter -l managed-by=kyma")
+    assert "docker-registry" not in shown(app)
+    assert "keda" in shown(app)
+    app.shown.run_line("filter -l operator.kyma-project.io/managed-by!=kyma")
+    assert shown(app) == ["docker-registry"]
 
 
 # what is off, and why
 
 
-async def test_keys_that_are_off_say_why_and_stand_in_the_help() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        assert app.shown is not None
-        off = {key.label: key.off for key in app.shown.key_help() if key.off}
-        assert off["Back"] == "this is the first screen"
-        assert off["Where you were before"] == "there is nothing before this"
-        await pilot.press("P")
-        await pilot.pause()
-        off = {key.label: key.off for key in app.shown.key_help() if key.off}
-        assert "Back" not in off
+async def test_keys_that_are_off_say_why_and_stand_in_the_help(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    assert app.shown is not None
+    off = {key.label: key.off for key in app.shown.key_help() if key.off}
+    assert off["Back"] == "this is the first screen"
+    assert off["Where you were before"] == "there is nothing before this"
+    await pilot.press("P")
+    await pilot.pause()
+    off = {key.label: key.off for key in app.shown.key_help() if key.off}
+    assert "Back" not in off
 
 
-async def test_the_help_shows_the_ids_by_which_keys_are_remapped() -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await ready(pilot)
-        await pilot.press("question_mark")
-        await pilot.pause()
-        keys = app.screen.query(Facts).first()
-        assert "catalog.explain" not in keys.words
-        await pilot.press("i")
-        assert "catalog.explain" in keys.words
+async def test_the_help_shows_the_ids_by_which_keys_are_remapped(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await pilot.press("question_mark")
+    await pilot.pause()
+    keys = app.screen.query(Facts).first()
+    assert "catalog.explain" not in keys.words
+    await pilot.press("i")
+    assert "catalog.explain" in keys.words
 
 
 async def test_a_key_that_is_given_away_twice_is_a_problem() -> None:
@@ -455,6 +443,7 @@ PRESSED_TOO = (
 )
 
 
+@pytest.mark.usefixtures("_every_frame")
 @pytest.mark.parametrize(("seed", "size"), [(1, (80, 24)), (2, (24, 6))])
 async def test_no_row_of_keys_ends_the_program(seed: int, size: tuple[int, int]) -> None:
     chance = random.Random(seed)
