@@ -317,7 +317,7 @@ def served(cluster: KubeCluster, kind: GroupVersionKind) -> Callable[[], bool]:
 
 
 def definitions_in(path: Path) -> Iterator[Json]:
-    for body in yaml.safe_load_all(path.read_text()):
+    for body in yaml.load_all(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if body:
             metadata = {key: value for key, value in body["metadata"].items() if key != "creationTimestamp"}
             yield {**{key: value for key, value in body.items() if key != "status"}, "metadata": metadata}

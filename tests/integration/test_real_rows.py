@@ -27,6 +27,7 @@ from tests.sandboxes.starting import ready_sandbox
 pytestmark = pytest.mark.xdist_group("real-rows")
 
 Json = dict[str, Any]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEFINITION = "CustomResourceDefinition"
 
 RUNNING = {
@@ -56,9 +57,8 @@ class Files:
     folder: Path
 
     def read(self, part: str) -> list[Json]:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         texts = [path.read_text() for path in sorted((self.folder / part).glob("*.yaml"))]
-        return [item for text in texts for item in yaml.load_all(text, loader) if item]
+        return [item for text in texts for item in yaml.load_all(text, LOADER) if item]
 
     @cached_property
     def templates(self) -> dict[tuple[str, str], Json]:
@@ -73,11 +73,13 @@ class Files:
 
     def raw_manifest(self, module: str, version: str) -> list[Json]:
         text = (self.folder / "raw-manifests" / f"{module}-{version}.yaml").read_text()
-        return [item for item in yaml.safe_load_all(text) if item]
+        return [item for item in yaml.load_all(text, LOADER) if item]
 
-    def manager(self, module: str, version: str) -> Json:
-        (found,) = [item for item in self.raw_manifest(module, version) if item["kind"] == "Deployment"]
-        return found
+    @cached_property
+    def managers(self) -> dict[str, Json]:
+        """The Deployment of each module that runs."""
+        read = {name: self.raw_manifest(name, version) for name, version in RUNNING.items()}
+        return {name: item for name, items in read.items() for item in items if item["kind"] == "Deployment"}
 
     def resource(self, module: str, version: str) -> str:
         data = self.templates[module, version]["spec"]["data"]
@@ -212,7 +214,7 @@ def installed(module: str, files: Files) -> str | None:
     """The tag of the manager's image; where that is a commit, what the Manifest says."""
     if module not in RUNNING:
         return None
-    (container,) = files.manager(module, RUNNING[module])["spec"]["template"]["spec"]["containers"]
+    (container,) = files.managers[module]["spec"]["template"]["spec"]["containers"]
     tag = tag_of(container["image"])
     return tag if "." in tag else RUNNING[module]
 

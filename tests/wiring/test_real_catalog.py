@@ -23,8 +23,9 @@ pytestmark = pytest.mark.xdist_group("real-catalog")
 
 
 def documents(folder: Path) -> list[dict[str, Any]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     files = sorted(folder.rglob("*.yaml"))
-    return [item for file in files for item in yaml.safe_load_all(file.read_text()) if isinstance(item, dict)]
+    return [item for file in files for item in yaml.load_all(file.read_text(), loader) if isinstance(item, dict)]
 
 
 @pytest.fixture(scope="module")
