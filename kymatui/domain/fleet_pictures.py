@@ -13,6 +13,8 @@ from kymatui.domain.snapshots import Feed
 Key = tuple[str, str]
 """Namespace and name."""
 _ID = "kyma-project.io/runtime-id"
+MANIFEST = "manifest"
+"""What a change is called that nobody saw, and that a Manifest tells of itself."""
 KEPT = 2000
 """How many changes are remembered, the newest."""
 
@@ -165,7 +167,7 @@ def recent(picture: FleetPicture, now: float, seconds: float = 3600.0) -> list[F
     seen = [change for change in picture.changes if change.at >= since]
     begun = min((change.at for change in picture.changes), default=now)
     told = [
-        FleetChange(sight.changed, owner, sight.module or sight.name, "manifest", "", sight.state)
+        FleetChange(sight.changed, owner, sight.module or sight.name, MANIFEST, "", sight.state)
         for owner, sights in picture.manifests.items()
         for sight in sights
         if sight.changed is not None and since <= sight.changed < begun

@@ -115,6 +115,7 @@ async def test_who_waits_for_whom() -> None:
             ("warden's manager", "warden"),
             ("a maintenance window", "keda"),
         }
+        assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   waiting for")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
 
@@ -126,6 +127,7 @@ async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
         await pilot.press("h")
         await pilot.pause()
         assert [row.cells["module"].text for row in table(app).rows] == ["warden", "keda", "istio"]
+        assert "warden on 9be2ff01-5d5d: its Manifest says that it became ◐ Processing at " in text(app, "#reason")
         healed = runtime(ERROR, "gcp", "eu20", b.report("istio", "1.20.3"))
         source.change(healed, gone=[(CONTROL, GOING)])
         await until(pilot, lambda: len(table(app).rows) > 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,12 +12,16 @@ from textual.pilot import Pilot
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.comparing import CompareScreen
+from kymatui.ui.screens.explaining import ExplainingScreen
 from tests.domain import builders as b
 from tests.ui.driving import table, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, StillRuntime, fleet_app, two_sides
-from tests.ui.test_snapshots import SnapCompare
+from tests.ui.pictures import Pictures
+
+pytestmark = pytest.mark.xdist_group("pictures-fleet")  # which come from one app of each size
 
 ERROR = KYMAS[2]["metadata"]["name"]
+THREADED = (CompareScreen, ExplainingScreen)
 UNREACHABLE = Feed(FeedState.FAILED, b.NOW, f"{ERROR} did not answer within 10 s")
 
 
@@ -32,7 +37,7 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await pilot.pause()
         if app.runtime_key is not None:
             await until(pilot, lambda: app.catalog is not None)
-            await until(pilot, lambda: not isinstance(app.screen, CompareScreen) or bool(table(app).rows))
+            await until(pilot, lambda: not isinstance(app.screen, THREADED) or bool(table(app).rows))
         await pilot.pause()
 
     return before
@@ -48,6 +53,9 @@ SCREENS = {
     "runtime": ("j", "enter"),
     "unreachable": ("enter",),
     "compare": ("j", "d", "j"),
+    "sync": ("j", "d", "s"),
+    "windows": ("colon", *"windows", "enter"),
+    "watchers": ("j", "enter", "colon", *"watchers", "enter", "j", "j", "j", "j"),
 }
 
 
@@ -63,16 +71,17 @@ def source() -> StillFleet:
 
 
 @pytest.mark.parametrize("name", list(SCREENS))
-def test_screen(snap_compare: SnapCompare, name: str) -> None:
-    assert snap_compare(fleet_app(source()), terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
+def test_screen(pictures: Pictures, name: str) -> None:
+    assert pictures.compare(lambda: fleet_app(source()), (120, 24), pressing(*SCREENS[name]), "fleet")
 
 
 @pytest.mark.parametrize("name", ["fleet", "matrix", "compare"])
-def test_a_small_terminal(snap_compare: SnapCompare, name: str) -> None:
-    assert snap_compare(fleet_app(source()), terminal_size=(80, 24), run_before=pressing(*SCREENS[name]))
+def test_a_small_terminal(pictures: Pictures, name: str) -> None:
+    assert pictures.compare(lambda: fleet_app(source()), (80, 24), pressing(*SCREENS[name]), "fleet")
 
 
 @pytest.mark.parametrize("name", ["fleet", "matrix"])
-def test_without_colour(snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_colour(pictures: Pictures, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(fleet_app(source(), ascii=True), terminal_size=(120, 24), run_before=pressing(*SCREENS[name]))
+    made = partial(fleet_app, source(), ascii=True)
+    assert pictures.compare(made, (120, 24), pressing(*SCREENS[name]), "fleet without colour")

@@ -22,10 +22,10 @@ _LOOKS: Final = {
 COLUMNS: Final = (
     Column("verdict", "VERDICT", 14),
     Column("about", "ABOUT", 12, priority=2),
-    Column("subject", "SUBJECT", 10, flex=3),
-    Column("field", "FIELD", 8, flex=1),
-    Column("control", "KCP", 8, flex=3),
-    Column("runtime", "SKR", 8, flex=3),
+    Column("subject", "SUBJECT", 12, flex=3),
+    Column("field", "FIELD", 10, flex=1),
+    Column("control", "KCP", 10, flex=3),
+    Column("runtime", "SKR", 10, flex=3),
 )
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kymatui.domain.fleet_pictures import FleetChange
+from kymatui.domain.fleet_pictures import MANIFEST, FleetChange
 from kymatui.domain.fleets import Runtime, VersionCounts, version_matrix
 from kymatui.domain.states import severity, state_of
 from kymatui.domain.waiting import Wait
@@ -127,6 +127,22 @@ def _value(text: str) -> Cell:
     if state is None:
         return Cell(plain(text) or ABSENT, "" if text else "muted")
     return Cell(f"{SIGNS.get(TONES[state], '')} {text}", TONES[state])
+
+
+def wait_words(row: Row) -> str:
+    """One line of what waits, in a sentence."""
+    said = {name: cell.text for name, cell in row.cells.items()}
+    since = f", for {said['since']}" if said["since"] else ""
+    return f"{said['module']} on {said['runtime']}: {said['reason']}   waiting for {said['on']}{since}"
+
+
+def change_words(row: Row) -> str:
+    """One line of what changed, in a sentence."""
+    said = {name: cell.text for name, cell in row.cells.items()}
+    what = f"{said['module']} on {said['runtime']}"
+    if said["what"] == MANIFEST:
+        return f"{what}: its Manifest says that it became {said['after']} at {said['time']} UTC"
+    return f"{what}: {said['what']} {said['before']} → {said['after']} at {said['time']} UTC"
 
 
 def runtime_of(row_key: str) -> str:

@@ -59,7 +59,7 @@ class FleetListScreen(ListScreen):
 
     def words(self, row: Row) -> str:
         """The whole of one line; in the table it is often cut."""
-        return "  ".join(cell.text for cell in row.cells.values() if cell.text)
+        raise AssertionError(f"{type(self).__name__} has no words")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
@@ -93,6 +93,9 @@ class WaitsScreen(FleetListScreen):
     def step(self) -> Step:
         return Step("waits")
 
+    def words(self, row: Row) -> str:
+        return fleet_lists.wait_words(row)
+
     def lines(self, seen: FleetSeen) -> Sequence[Row]:
         from kymatui.domain.waiting import waits
 
@@ -110,6 +113,9 @@ class RecentScreen(FleetListScreen):
     @property
     def step(self) -> Step:
         return Step("recent")
+
+    def words(self, row: Row) -> str:
+        return fleet_lists.change_words(row)
 
     def lines(self, seen: FleetSeen) -> Sequence[Row]:
         from kymatui.domain.fleet_pictures import recent
