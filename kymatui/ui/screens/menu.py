@@ -21,6 +21,8 @@ from kymatui.ui.widgets.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 
+_AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; who is in charge; of the shortest list
+
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
@@ -57,12 +59,19 @@ class MenuScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         table = self.query_one(PlanTable)
         table.set_rows(map(_row, self._items.values()))
-        table.styles.height = len(self._items) + 1
         first = next((item.id for item in self._items.values() if not item.off), None)
         if first is not None:
             table.move_to(first)
         table.focus()
+        self.on_resize()
         self._show_off()
+
+    def on_resize(self) -> None:
+        """The list scrolls where there is no room for all of it: what is below it says why something is off."""
+        words = self.query_one("#menu-words")
+        words.display = self.app.size.height >= len(self._items) + _AROUND + _WORDS
+        room = self.app.size.height - _AROUND - (_WORDS if words.display else 0)
+        self.query_one(PlanTable).styles.height = max(min(len(self._items) + 1, room), _LEAST)
 
     @property
     def _chosen(self) -> MenuItem | None:
