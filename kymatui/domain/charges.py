@@ -6,16 +6,19 @@ kymatui's own operator works on Manifests under a field manager of its own. Wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.objects import moment
 from kymatui.domain.reading import Reader
 from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.wording import span
 
 OWN_OPERATOR: Final = "kymatui-operator"
 _LIFECYCLE_MANAGERS = ("lifecycle-manager", "module-manager")
+_CLOCKS_DIFFER: Final = 60.0
 _LIFECYCLE_PREFIX = "declarative.kyma-project.io/"
 
 
@@ -33,11 +36,51 @@ class Keeper(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Operator:
+    """kymatui's operator, by its Lease.
+
+    holder  who has it, "" for nobody
+    age     how long ago it was renewed, in seconds; None where it does not say
+    works   whether somebody is at work
+    """
+
+    holder: str
+    age: float | None = None
+    works: bool = False
+
+    @property
+    def words(self) -> str:
+        """In a sentence without an end."""
+        if not self.holder:
+            return "nobody holds its Lease: it does not run"
+        since = f"renewed {span(self.age)} ago" if self.age is not None else "never renewed"
+        return f"{self.holder} holds its Lease, {since}" + ("" if self.works else ": it does not run any more")
+
+
+def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool]) -> Operator:
+    """The operator of a Lease as it is now; `now` in seconds of the Unix clock, `is_dead` knows holders that are gone.
+
+    Clocks of machines differ: a Lease is only old when it was not renewed for much longer than it lasts.
+    """
+    spec = Reader(lease or {}).child("spec")
+    holder, renewed = spec.text("holderIdentity"), moment(spec.text("renewTime"))
+    if not holder:
+        return Operator("")
+    age = max(0.0, now - renewed) if renewed is not None else None
+    patience = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
+    return Operator(holder, age, age is not None and age <= patience and not is_dead(holder))
+
+
+@dataclass(frozen=True, slots=True)
 class Charge:
-    """`why` is what it was known by; `way` says how modules come into the cluster, in a sentence."""
+    """`why` is what it was known by; `way` says how modules come into the cluster, in a sentence.
+
+    `operator` is kymatui's, where that is in charge and its Lease could be read.
+    """
 
     keeper: Keeper
     why: str
+    operator: Operator | None = None
 
     @property
     def edits_kyma(self) -> bool:
@@ -46,6 +89,8 @@ class Charge:
 
     @property
     def way(self) -> str:
+        if self.operator is not None and not self.operator.works:
+            return "nobody follows what Manifests say until `kymatui operator` runs again; all other modules are direct"
         return {
             Keeper.LIFECYCLE_MANAGER: "modules are enabled in the Kyma, and lifecycle-manager installs them",
             Keeper.OPERATOR: "modules with a Manifest are installed by kymatui's operator, all others directly",
@@ -56,8 +101,9 @@ class Charge:
         return f"in charge: {self.keeper.value} ({self.why}); {self.way}"
 
 
-def charge(snapshot: Snapshot) -> Charge:
-    """Who is in charge in the cluster of a snapshot."""
+def charge(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda: None) -> Charge:
+    """Who is in charge in the cluster of a snapshot. `operator` is asked where kymatui's own has left its traces: a
+    trace does not say that it still runs."""
     kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in _managers(raw)}
     manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in _managers(raw)}
     written = {**kymas, **manifests}
@@ -65,7 +111,8 @@ def charge(snapshot: Snapshot) -> Charge:
         if manager in _LIFECYCLE_MANAGERS or manager.startswith(_LIFECYCLE_PREFIX):
             return Charge(Keeper.LIFECYCLE_MANAGER, f"{manager} writes {what}")
     if OWN_OPERATOR in written:
-        return Charge(Keeper.OPERATOR, f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}")
+        why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
+        return Charge(Keeper.OPERATOR, f"{why}; {found.words}" if found is not None else why, found)
     if _has_status(snapshot.kymas):
         return Charge(Keeper.LIFECYCLE_MANAGER, "the Kyma has a status")
     if _has_status(snapshot.manifests):

@@ -11,12 +11,13 @@ from kymatui.ui.mailbox import Mailbox, Pigeonhole
 from kymatui.ui.presenters.connection import Connection, describe
 
 if TYPE_CHECKING:
-    from kymatui.domain.charges import Charge
+    from kymatui.domain.charges import Charge, Operator
     from kymatui.domain.histories import History
     from kymatui.domain.locating import Locations
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Object, Snapshot
+    from kymatui.wiring.operators import OperatorWatch
 
 
 class ClusterView:
@@ -35,6 +36,7 @@ class ClusterView:
         self.charge: Charge | None = None
         self._clock = clock
         self._memory: Memory | None = None
+        self._operators: OperatorWatch | None = None
         self._looked_at: dict[object, Looks] = {}
         self._hole = Pigeonhole(mailbox, name)
         self.link = ClusterLink(connect, self._read, self._hole)
@@ -79,8 +81,23 @@ class ClusterView:
         found = catalog(snapshot, self._clock(), memory=self._memory)
         self.locations = locate(snapshot, self._memory)
         self.history.see(found, snapshot, self.locations, self._clock())
-        self.charge = charge(snapshot)
+        self.charge = charge(snapshot, self._operator)
         return found
+
+    def _operator(self) -> Operator | None:
+        """kymatui's operator; asked for only where it has left traces, in the link's thread."""
+        from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.operators import OperatorWatch
+
+        session = self.link.session
+        home = getattr(session, "home", None)  # of a runtime the control plane, whose operator it is
+        client = getattr(session, "client", None) if home is None else None
+        cluster = home if client is None else cluster_of(client)
+        if cluster is None:
+            return None
+        if self._operators is None:
+            self._operators = OperatorWatch()
+        return self._operators.of(cluster)
 
     def follow(self, looker: object, looks: Looks) -> None:
         """A screen says what it shows; nothing ends that. The last to come is served first."""

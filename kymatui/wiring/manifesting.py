@@ -10,17 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import catalog
-from kymatui.domain.charges import Keeper, charge
+from kymatui.domain.charges import Keeper, Operator, charge
 from kymatui.domain.direct import is_downgrade
 from kymatui.domain.manifesting import ManifestLayer, Reconciled, difference, manifest_body, reconciled
 from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import OPERATOR, read_ref
 from kymatui.domain.observing import observe
 from kymatui.domain.presence import Presence
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.templates import Template
 from kymatui.domain.versions import order, same
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
+from kymatui.wiring.operators import operator_of
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from kymatui.wiring.sessions import CatalogSession
 
 _LOOK = 1.0
-_LEASE = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kube-system", "kymatui.operator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ManifestProposal:
 
     lower     what is installed is higher; "" where it is not
     owners    who owns fields that would be written over
-    operates  whether an operator of kymatui's works on the cluster
+    operator  kymatui's, as its Lease tells
     sides     the cluster that gets the Manifest, and the runtime that the operator installs on; () where it is one
     """
 
@@ -48,7 +48,7 @@ class ManifestProposal:
     diff: tuple[str, ...]
     lower: str
     owners: tuple[str, ...]
-    operates: bool
+    operator: Operator
     allowed: bool
     sides: tuple[str, ...] = ()
 
@@ -95,9 +95,12 @@ class Manifesting:
         if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no operator works on them"
             return
-        if self._kyma is not None and not self._operates():  # else nobody knows who else has the control plane
-            yield "no operator of kymatui's works on the control plane: enable it in the Kyma, or install it directly"
-            return
+        if self._kyma is not None:  # else nobody knows who else has the control plane
+            operator = operator_of(self.cluster)
+            if not operator.works:
+                said = "no operator of kymatui's works on the control plane"
+                yield f"{said} ({operator.words}): enable it in the Kyma, or install it directly"
+                return
         row = catalog(snapshot, time.time()).row(module)
         if row is None or not self.versions(module):
             yield "no template says in which registry it lies: install it directly"
@@ -137,7 +140,7 @@ class Manifesting:
             tuple(difference(body, live)),
             before if before and is_downgrade(before, template.version) else "",
             self._owners(body),
-            self._operates(),
+            operator_of(self.cluster),
             self.cluster.allowed("patch", ref.kind, ref.namespace),
             (self.cluster.name, self._kyma[1]) if self._kyma is not None and body["spec"]["remote"] else (),
         )
@@ -158,9 +161,6 @@ class Manifesting:
             else:
                 made.append(one)
         return made, left_out
-
-    def _operates(self) -> bool:
-        return self.cluster.get(_LEASE) is not None
 
     def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Whose fields it would take, by the server's own word; what else it refuses is raised."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.charges import Charge, Keeper, charge
+from kymatui.domain.charges import Charge, Keeper, charge, read_operator
 from kymatui.domain.snapshots import Snapshot
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER
 from tests.domain import builders as b
@@ -59,3 +59,29 @@ def test_who_is_in_charge(kymas: tuple[Any, ...], manifests: tuple[Any, ...], ke
 
 def test_it_is_the_name_that_the_operator_writes_under() -> None:
     assert OPERATOR_FIELD_MANAGER == "kymatui-operator"
+
+
+LEASE = {"spec": {"holderIdentity": "ann@host", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.5Z"}}
+RENEWED = 1767225600.5
+
+
+@pytest.mark.parametrize(
+    ("lease", "age", "dead", "works", "words"),
+    [
+        (None, 0, False, False, "nobody holds its Lease: it does not run"),
+        ({"spec": {"holderIdentity": ""}}, 0, False, False, "nobody holds its Lease: it does not run"),
+        ({"spec": {"holderIdentity": "ann@host"}}, 0, False, False, "never renewed: it does not run any more"),
+        (LEASE, 4, False, True, "ann@host holds its Lease, renewed 4s ago"),
+        (LEASE, -20, False, True, "renewed 0s ago"),  # a clock that is ahead
+        (LEASE, 74, False, True, "renewed 74s ago"),  # clocks that differ, and a server that is slow
+        (LEASE, 7200, False, False, "ann@host holds its Lease, renewed 2h ago: it does not run any more"),
+        (LEASE, 4, True, False, "renewed 4s ago: it does not run any more"),  # a process that was killed here
+    ],
+)
+def test_a_trace_does_not_say_that_the_operator_runs(
+    lease: Any, age: float, dead: bool, works: bool, words: str
+) -> None:
+    operator = read_operator(lease, RENEWED + age, lambda _: dead)
+    found = charge(Snapshot("test", manifests=(written_by(MANIFEST, "kymatui-operator"),)), lambda: operator)
+    assert (found.keeper, operator.works, found.why.endswith(words)) == (OPERATOR, works, True), found.why
+    assert ("until `kymatui operator` runs again" in found.way) is not works

@@ -45,8 +45,9 @@ def _lines(proposal: ManifestProposal, mark: Mark, what: str) -> Iterator[Previe
 
 
 def _warnings(proposal: ManifestProposal) -> Iterator[str]:
-    if not proposal.operates:
-        yield "no operator of kymatui's works on this cluster: nothing follows until `kymatui operator` is started"
+    if not proposal.operator.works:
+        said = f"no operator of kymatui's works on this cluster ({proposal.operator.words})"
+        yield f"{said}: nothing follows until `kymatui operator` is started"
 
 
 def _consents(proposal: ManifestProposal) -> Iterator[Consent]:
