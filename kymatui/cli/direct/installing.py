@@ -113,8 +113,12 @@ class PlanCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.direct.upgrading import recorded
+
         with opened(args) as place:
-            plan = planned(place, args.name, place.source, place.namespace)
+            args.keeps_values = place.source.is_catalog  # a chart that is not named is that of the release
+            came = recorded(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
+            plan = planned(place, args.name, *came)
             if args.out:
                 from kymatui.engine.documents import to_json
                 from kymatui.wiring.files import keep_secret

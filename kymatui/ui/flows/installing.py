@@ -70,7 +70,8 @@ async def install(app: KymatuiApp, name: str, first: Wanted | None = None) -> No
         wanted = await _choose(app, directing, standing, start)
         if wanted is None:
             return
-        verdict = await _plan(app, directing, Choices((wanted,), ()), partial(install, app, name, first))
+        again = partial(install, app, name, first)
+        verdict = await _plan(app, directing, Choices((wanted,), ()), again, editable=True)
         if verdict is not Verdict.EDITED:
             return
 
@@ -174,13 +175,16 @@ async def upgrade_all(app: KymatuiApp) -> None:
     await _plan(app, directing, found, partial(upgrade_all, app))
 
 
-async def _plan(app: KymatuiApp, directing: Directing, found: Choices, again: Again) -> Verdict:
+async def _plan(
+    app: KymatuiApp, directing: Directing, found: Choices, again: Again, *, editable: bool = False
+) -> Verdict:
     """Shows what it would do, and begins a job for each when that is accepted."""
     from kymatui.engine.documents import to_json
 
     planned = await app.desk.aside(partial(directing.plans, found))
     plans, standings = planned.plans, planned.standings
-    shown = preview(plans, standings, to_json(plans[0]) if len(plans) == 1 else None, left_out=planned.left_out)
+    kept = to_json(plans[0]) if len(plans) == 1 else None
+    shown = preview(plans, standings, kept, left_out=planned.left_out, editable=editable)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
         for plan, one in zip(plans, planned.wanted, strict=True):

@@ -42,10 +42,11 @@ def preview(
     document: bytes | None = None,
     *,
     left_out: Sequence[str] = (),
+    editable: bool = True,
 ) -> Preview:
     """Several plans as one; `document` is the plan as a file, where there is one.
 
-    `left_out` are modules that are not in it, each with the reason.
+    `left_out` are modules that are not in it, each with the reason; `editable` says that there were choices.
     """
     known = standings[0].known
     words = title(plans, known.version if known is not None and not plans[0].first else "")
@@ -61,7 +62,7 @@ def preview(
         question=f"{words[:1].upper()}{words[1:]}?",
         document=document,
         file_name=f"{title(plans).replace(' ', '-')}.json",
-        editable=True,
+        editable=editable,
     )
 
 
