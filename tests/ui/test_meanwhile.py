@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from textual.pilot import Pilot
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Turn
@@ -22,6 +24,7 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.toggling import Toggling
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
+from tests.ui.stages import Stage, Stages
 from tests.ui.test_flows import drawn, enter, stepper
 from tests.ui.test_toggling import KYMA, Person, app_of, entries
 
@@ -39,6 +42,20 @@ BACKUPS = ObjectRef(
 def options() -> Iterator[SessionOptions]:
     with told_sandbox() as running:
         yield SessionOptions(str(running.kubeconfig))
+
+
+@pytest.fixture(scope="module")
+def sandbox_stages(options: SessionOptions) -> Iterator[Stages]:
+    """Apps that are gone before their sandbox is."""
+    del options
+    with contextlib.closing(Stages()) as found:
+        yield found
+
+
+@pytest.fixture
+def stage(sandbox_stages: Stages, options: SessionOptions) -> Stage:
+    """One app for all tests that do not end it."""
+    return sandbox_stages.at(SIZE, lambda: app_of(options))
 
 
 @pytest.fixture
@@ -110,33 +127,32 @@ async def test_a_deletion_is_left_with_the_program_and_entered_again_and_one_fin
 
 
 async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(
-    options: SessionOptions, cluster: Cluster
+    cluster: Cluster, pilot: Pilot[Any]
 ) -> None:
     before = cluster.get(BTP)
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("btp-operator")
-        await person.types("adopt btp-operator")
-        await person.until(lambda: bool(person.app.problems))
-        assert "is managed by lifecycle-manager" in person.app.problems[0]
-        await person.types("unmanage btp-operator")
-        await person.accepts()
-        assert (await person.ended()).startswith("done: ")
-        await person.types("adopt btp-operator")
-        await person.sees(PlanScreen)
-        assert "take over btp-operator 1.1.17" in drawn(person.app)
-        await person.press("enter", "space", "enter", "space")
-        await person.accepts()
-        assert (await person.ended(2)).startswith("done: ")
-        now = cluster.get(BTP)
-        assert before is not None
-        assert now is not None
-        assert now["metadata"]["uid"] == before["metadata"]["uid"]
-        assert "kymatui" in field_managers(now)
-        assert LIFECYCLE_APPLIER not in field_managers(now)
-        await person.types("manage btp-operator")
-        await person.accepts()
-        assert "objects were kymatui's, and are lifecycle-manager's now" in await person.ended(3)
+    person = Person(pilot)
+    await person.at("btp-operator")
+    await person.types("adopt btp-operator")
+    await person.until(lambda: bool(person.app.problems))
+    assert "is managed by lifecycle-manager" in person.app.problems[0]
+    await person.types("unmanage btp-operator")
+    await person.accepts()
+    assert (await person.ended()).startswith("done: ")
+    await person.types("adopt btp-operator")
+    await person.sees(PlanScreen)
+    assert "take over btp-operator 1.1.17" in drawn(person.app)
+    await person.press("enter", "space", "enter", "space")
+    await person.accepts()
+    assert (await person.ended(2)).startswith("done: ")
+    now = cluster.get(BTP)
+    assert before is not None
+    assert now is not None
+    assert now["metadata"]["uid"] == before["metadata"]["uid"]
+    assert "kymatui" in field_managers(now)
+    assert LIFECYCLE_APPLIER not in field_managers(now)
+    await person.types("manage btp-operator")
+    await person.accepts()
+    assert "objects were kymatui's, and are lifecycle-manager's now" in await person.ended(3)
     again = cluster.get(BTP)
     assert again is not None
     assert again["metadata"]["uid"] == before["metadata"]["uid"]
@@ -144,7 +160,7 @@ async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(
 
 
 async def test_a_chart_is_installed_with_values_from_a_form(
-    options: SessionOptions, cluster: Cluster, tmp_path: Path
+    cluster: Cluster, tmp_path: Path, pilot: Pilot[Any]
 ) -> None:
     chart = tmp_path / "shop"
     (chart / "templates").mkdir(parents=True)
@@ -154,25 +170,24 @@ async def test_a_chart_is_installed_with_values_from_a_form(
     (chart / "templates" / "map.yaml").write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {size: {{ .Values.size }}}\n"
     )
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("istio")
-        await person.types("install shop ./shop default")
-        await person.sees(ChoiceScreen)
-        await person.press("j", "enter")
-        await person.sees(FormScreen)
-        await person.press(*["backspace"] * 5, *"large", "ctrl+g")
-        await person.sees(PlanScreen)
-        assert any("ConfigMap default/shop" in line for line in person.lines())
-        await person.accepts()
-        assert (await person.ended()).startswith("done: ")
+    person = Person(pilot)
+    await person.at("istio")
+    await person.types("install shop ./shop default")
+    await person.sees(ChoiceScreen)
+    await person.press("j", "enter")
+    await person.sees(FormScreen)
+    await person.press(*["backspace"] * 5, *"large", "ctrl+g")
+    await person.sees(PlanScreen)
+    assert any("ConfigMap default/shop" in line for line in person.lines())
+    await person.accepts()
+    assert (await person.ended()).startswith("done: ")
     found = cluster.get(ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "shop"))
     assert found is not None
     assert found["data"] == {"size": "large"}
 
 
 async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
-    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     real = Toggling.carry_out
 
@@ -181,18 +196,17 @@ async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
         return real(self, *given)
 
     monkeypatch.setattr(Toggling, "carry_out", late)
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("istio")
-        await person.types("channel istio fast")
-        await person.accepts()
-        assert "refused: somebody else changed the entry of istio" in await person.ended()
+    person = Person(pilot)
+    await person.at("istio")
+    await person.types("channel istio fast")
+    await person.accepts()
+    assert "refused: somebody else changed the entry of istio" in await person.ended()
     assert entries(cluster)["istio"]["customResourcePolicy"] == "Ignore"
     assert entries(cluster)["istio"].get("channel") != "fast"
 
 
 async def test_an_edit_by_somebody_else_ends_the_following(
-    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     real = Toggling.carry_out
 
@@ -202,35 +216,33 @@ async def test_an_edit_by_somebody_else_ends_the_following(
         return made
 
     monkeypatch.setattr(Toggling, "carry_out", early)
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("keda")
-        await person.types("channel keda fast")
-        await person.accepts()
-        assert "the Kyma is edited; somebody else has changed the entry of keda since" in await person.ended()
+    person = Person(pilot)
+    await person.at("keda")
+    await person.types("channel keda fast")
+    await person.accepts()
+    assert "the Kyma is edited; somebody else has changed the entry of keda since" in await person.ended()
     assert entries(cluster)["keda"]["channel"] == "regular"
 
 
 async def test_a_definition_that_goes_and_comes_while_the_plan_is_open_outdates_it(
-    options: SessionOptions, cluster: Cluster
+    cluster: Cluster, pilot: Pilot[Any]
 ) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("backup-operator")
-        await person.press("i")
-        await person.sees(ChoiceScreen)
-        await person.press("enter")
-        await person.sees(PlanScreen)
-        names = {"kind": "Backup", "plural": "backups", "singular": "backup"}
-        version = {"name": "v9", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-        spec = {"group": "backup.sandbox.local", "scope": "Cluster", "names": names, "versions": [version]}
-        metadata = {"name": BACKUPS.name}
-        other = {"apiVersion": BACKUPS.kind.api_version, "kind": BACKUPS.kind.kind, "metadata": metadata, "spec": spec}
-        cluster.apply(other, manager="somebody")
-        await person.accepts()
-        said = await person.ended()
-        assert not said.startswith("done")
-        assert "backups.backup.sandbox.local" in said
+    person = Person(pilot)
+    await person.at("backup-operator")
+    await person.press("i")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.sees(PlanScreen)
+    names = {"kind": "Backup", "plural": "backups", "singular": "backup"}
+    version = {"name": "v9", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {"group": "backup.sandbox.local", "scope": "Cluster", "names": names, "versions": [version]}
+    metadata = {"name": BACKUPS.name}
+    other = {"apiVersion": BACKUPS.kind.api_version, "kind": BACKUPS.kind.kind, "metadata": metadata, "spec": spec}
+    cluster.apply(other, manager="somebody")
+    await person.accepts()
+    said = await person.ended()
+    assert not said.startswith("done")
+    assert "backups.backup.sandbox.local" in said
     live = cluster.get(BACKUPS)
     assert live is not None
     assert [one["name"] for one in live["spec"]["versions"]] == ["v9"], "what somebody else made stays"
@@ -238,32 +250,31 @@ async def test_a_definition_that_goes_and_comes_while_the_plan_is_open_outdates_
 
 
 async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
-    options: SessionOptions, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     label = "operator.kyma-project.io/internal"
     real = Toggling.carry_out_label
 
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("istio")
-        await person.types("label internal on")
-        await person.sees(PlanScreen)
-        await person.accepts()
-        assert await person.ended() == f"done: {label} is true"
-        kyma = cluster.get(KYMA)
-        assert kyma is not None
-        assert kyma["metadata"]["labels"][label] == "true"
+    person = Person(pilot)
+    await person.at("istio")
+    await person.types("label internal on")
+    await person.sees(PlanScreen)
+    await person.accepts()
+    assert await person.ended() == f"done: {label} is true"
+    kyma = cluster.get(KYMA)
+    assert kyma is not None
+    assert kyma["metadata"]["labels"][label] == "true"
 
-        def late(self: Toggling, *given: Any) -> None:
-            cluster.patch(KYMA, {"metadata": {"labels": {label: "maybe"}}}, PatchKind.MERGE, manager="other")
-            real(self, *given)
+    def late(self: Toggling, *given: Any) -> None:
+        cluster.patch(KYMA, {"metadata": {"labels": {label: "maybe"}}}, PatchKind.MERGE, manager="other")
+        real(self, *given)
 
-        monkeypatch.setattr(Toggling, "carry_out_label", late)
-        await person.until(lambda: label in yaml.safe_dump(person.app.view.kymas[0]["metadata"]["labels"]))
-        await person.types("label internal off")
-        await person.sees(PlanScreen)
-        await person.accepts()
-        assert "refused: somebody else changed the label" in await person.ended(2)
+    monkeypatch.setattr(Toggling, "carry_out_label", late)
+    await person.until(lambda: label in yaml.safe_dump(person.app.view.kymas[0]["metadata"]["labels"]))
+    await person.types("label internal off")
+    await person.sees(PlanScreen)
+    await person.accepts()
+    assert "refused: somebody else changed the label" in await person.ended(2)
     kyma = cluster.get(KYMA)
     assert kyma is not None
     assert kyma["metadata"]["labels"][label] == "maybe"

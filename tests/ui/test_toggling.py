@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text
+from tests.ui.stages import Stage, Stages
 from tests.ui.worlds import StillSession, app_on, installed, world
 
 pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
@@ -42,6 +44,20 @@ KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionOptions]:
     with told_sandbox() as running:
         yield SessionOptions(str(running.kubeconfig))
+
+
+@pytest.fixture(scope="module")
+def sandbox_stages(options: SessionOptions) -> Iterator[Stages]:
+    """Apps that are gone before their sandbox is."""
+    del options
+    with contextlib.closing(Stages()) as found:
+        yield found
+
+
+@pytest.fixture
+def stage(sandbox_stages: Stages, options: SessionOptions) -> Stage:
+    """One app for all tests that do not end it."""
+    return sandbox_stages.at(SIZE, lambda: app_of(options))
 
 
 @pytest.fixture
@@ -116,42 +132,41 @@ def app_of(options: SessionOptions, **more: Any) -> KymatuiApp:
 
 
 async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
-    options: SessionOptions, cluster: Cluster
+    cluster: Cluster, pilot: Pilot[Any]
 ) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("connectivity-proxy")
-        await person.press("a")
-        await person.sees(MenuScreen)
-        assert "in charge: lifecycle-manager" in text(person.app, "#menu-words")
-        off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
-        assert off["enable"] == ""
-        assert "is not in the list" in off["disable"]
-        await person.press("enter")
-        await person.sees(ChoiceScreen)
-        await person.press("enter")
-        await person.sees(PlanScreen)
-        assert person.lines() == [
-            "~ Kyma kyma-system/default spec.modules[connectivity-proxy]",
-            "+ module connectivity-proxy is installed in 1.0.2",
-        ]
-        assert "+     - name: connectivity-proxy" in person.app.screen.query_one(DiffView).lines
-        assert "connectivity-proxy" not in entries(cluster)
-        await person.press("enter")
-        assert "is a beta module" in text(person.app, ".plan-tick:focus")
-        await person.press("space")
-        await person.accepts()
-        assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
-        job = person.app.desk.find(1)
-        assert job is not None
-        assert [step.title for step in job.steps] == [
-            "edit the Kyma",
-            "accepted by the server",
-            "taken up: Manifest created",
-            "applying",
-            "ready",
-        ]
-        assert any(line.about == "waits for lifecycle-manager" for line in job.log)
+    person = Person(pilot)
+    await person.at("connectivity-proxy")
+    await person.press("a")
+    await person.sees(MenuScreen)
+    assert "in charge: lifecycle-manager" in text(person.app, "#menu-words")
+    off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
+    assert off["enable"] == ""
+    assert "is not in the list" in off["disable"]
+    await person.press("enter")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.sees(PlanScreen)
+    assert person.lines() == [
+        "~ Kyma kyma-system/default spec.modules[connectivity-proxy]",
+        "+ module connectivity-proxy is installed in 1.0.2",
+    ]
+    assert "+     - name: connectivity-proxy" in person.app.screen.query_one(DiffView).lines
+    assert "connectivity-proxy" not in entries(cluster)
+    await person.press("enter")
+    assert "is a beta module" in text(person.app, ".plan-tick:focus")
+    await person.press("space")
+    await person.accepts()
+    assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
+    job = person.app.desk.find(1)
+    assert job is not None
+    assert [step.title for step in job.steps] == [
+        "edit the Kyma",
+        "accepted by the server",
+        "taken up: Manifest created",
+        "applying",
+        "ready",
+    ]
+    assert any(line.about == "waits for lifecycle-manager" for line in job.log)
     assert entries(cluster)["connectivity-proxy"] == {
         "name": "connectivity-proxy",
         "customResourcePolicy": "CreateAndDelete",
@@ -160,87 +175,83 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
 
 
 async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to(
-    options: SessionOptions, cluster: Cluster
+    cluster: Cluster, pilot: Pilot[Any]
 ) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        for module in ("application-connector", "telemetry"):
-            await person.at(module)
-            await person.press("space")
-        await person.types("disable")
-        await person.sees(PlanScreen)
-        assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-"]
-        assert text(person.app, "#plan-head").splitlines()[1].startswith("- delete 2")
-        await person.press("enter")
-        assert isinstance(person.app.screen, PlanScreen)
-        await person.press("space", "tab", "space")
-        await person.accepts()
-        assert await person.ended() == (
-            "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
-        )
+    person = Person(pilot)
+    for module in ("application-connector", "telemetry"):
+        await person.at(module)
+        await person.press("space")
+    await person.types("disable")
+    await person.sees(PlanScreen)
+    assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-"]
+    assert text(person.app, "#plan-head").splitlines()[1].startswith("- delete 2")
+    await person.press("enter")
+    assert isinstance(person.app.screen, PlanScreen)
+    await person.press("space", "tab", "space")
+    await person.accepts()
+    assert await person.ended() == (
+        "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
+    )
     assert {"application-connector", "telemetry"}.isdisjoint(entries(cluster))
 
 
 async def test_what_somebody_else_changed_meanwhile_is_seen_and_planned_anew(
-    options: SessionOptions, cluster: Cluster
+    cluster: Cluster, pilot: Pilot[Any]
 ) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("istio")
-        await person.types("channel istio fast")
-        await person.sees(PlanScreen)
-        place = list(entries(cluster)).index("istio")
-        cluster.patch(
-            KYMA,
-            [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}],
-            PatchKind.JSON,
-        )
-        await person.until(lambda: "somebody else has changed the entry of istio" in text(person.app, "#plan-off"))
-        await person.press("enter")
-        assert isinstance(person.app.screen, PlanScreen)
-        first = person.app.screen
-        await person.press("e")
-        await person.until(lambda: isinstance(person.app.screen, PlanScreen) and person.app.screen is not first)
-        await person.accepts()
-        assert await person.ended() == "done: istio 1.12.0 is ready"
+    person = Person(pilot)
+    await person.at("istio")
+    await person.types("channel istio fast")
+    await person.sees(PlanScreen)
+    place = list(entries(cluster)).index("istio")
+    cluster.patch(
+        KYMA,
+        [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}],
+        PatchKind.JSON,
+    )
+    await person.until(lambda: "somebody else has changed the entry of istio" in text(person.app, "#plan-off"))
+    await person.press("enter")
+    assert isinstance(person.app.screen, PlanScreen)
+    first = person.app.screen
+    await person.press("e")
+    await person.until(lambda: isinstance(person.app.screen, PlanScreen) and person.app.screen is not first)
+    await person.accepts()
+    assert await person.ended() == "done: istio 1.12.0 is ready"
     assert (entries(cluster)["istio"]["channel"], entries(cluster)["istio"]["customResourcePolicy"]) == (
         "fast",
         "Ignore",
     )
 
 
-async def test_a_module_is_let_go_and_taken_back_with_one_key(options: SessionOptions, cluster: Cluster) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("transparent-proxy")
-        await person.press("enter", "m")
-        await person.accepts()
-        assert await person.ended() == "done: lifecycle-manager has let go of it"
-        assert entries(cluster)["transparent-proxy"]["managed"] is False
-        row = person.app.catalog.row if person.app.catalog is not None else None
-        assert row is not None
-        await person.until(
-            lambda: (
-                person.app.catalog is not None
-                and (found := person.app.catalog.row("transparent-proxy")) is not None
-                and not found.managed
-            )
+async def test_a_module_is_let_go_and_taken_back_with_one_key(cluster: Cluster, pilot: Pilot[Any]) -> None:
+    person = Person(pilot)
+    await person.at("transparent-proxy")
+    await person.press("enter", "m")
+    await person.accepts()
+    assert await person.ended() == "done: lifecycle-manager has let go of it"
+    assert entries(cluster)["transparent-proxy"]["managed"] is False
+    row = person.app.catalog.row if person.app.catalog is not None else None
+    assert row is not None
+    await person.until(
+        lambda: (
+            person.app.catalog is not None
+            and (found := person.app.catalog.row("transparent-proxy")) is not None
+            and not found.managed
         )
-        await person.press("m")
-        await person.accepts()
-        assert (await person.ended(2)).startswith("done: ")
+    )
+    await person.press("m")
+    await person.accepts()
+    assert (await person.ended(2)).startswith("done: ")
     assert entries(cluster)["transparent-proxy"]["managed"] is True
 
 
-async def test_a_policy_is_chosen(options: SessionOptions, cluster: Cluster) -> None:
-    async with app_of(options).run_test(size=SIZE) as pilot:
-        person = Person(pilot)
-        await person.at("btp-operator")
-        await person.types("policy")
-        await person.sees(ChoiceScreen)
-        await person.press("j", "enter")
-        await person.accepts()
-        assert await person.ended() == "done: the policy is set"
+async def test_a_policy_is_chosen(cluster: Cluster, pilot: Pilot[Any]) -> None:
+    person = Person(pilot)
+    await person.at("btp-operator")
+    await person.types("policy")
+    await person.sees(ChoiceScreen)
+    await person.press("j", "enter")
+    await person.accepts()
+    assert await person.ended() == "done: the policy is set"
     assert entries(cluster)["btp-operator"]["customResourcePolicy"] == "Ignore"
 
 
