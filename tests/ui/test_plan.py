@@ -165,6 +165,21 @@ def test_what_is_large_is_read_as_yaml_line_by_line() -> None:
     ]
 
 
+def test_a_text_of_several_lines_is_compared_line_by_line() -> None:
+    ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "shop")
+    changes = (FieldChange("data.a", "x: 1\ny: 2\n", "x: 1\ny: 3\n"), FieldChange("data.b", None, "z: 1\n"))
+    assert list(difference(Step(Action.CHANGE, ref, 0, changes=changes))) == [
+        "  data.a:",
+        "    …",
+        "    x: 1",
+        "-   y: 2",
+        "+   y: 3",
+        "    ",
+        "+ data.b: |",
+        "+   z: 1",
+    ]
+
+
 @pytest.mark.parametrize(("finished", "cut_off"), [(True, False), (False, True)])
 def test_an_upgrade_names_both_versions_and_a_run_that_was_cut_off_only_where_one_was(
     finished: bool, cut_off: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import unified_diff
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.engine.diffing import FieldChange
@@ -89,18 +90,34 @@ def difference(step: Step) -> Iterator[str]:
 def changed_fields(changes: Iterable[FieldChange]) -> Iterator[str]:
     """What changes in fields, as lines that begin with `+ ` or `- `."""
     for change in changes:
+        if isinstance(change.before, str) and isinstance(change.after, str) and "\n" in change.before + change.after:
+            yield from _texts(change.path, change.before, change.after)
+            continue
         if change.before is not None:
             yield from (f"- {line}" for line in _field(change.path, change.before))
         if change.after is not None:
             yield from (f"+ {line}" for line in _field(change.path, change.after))
 
 
+def _texts(path: str, before: str, after: str) -> Iterator[str]:
+    """What changes in a text of several lines, with the lines around it."""
+    lines = list(unified_diff(before.split("\n"), after.split("\n"), lineterm=""))[2:]
+    yield f"  {path}:"
+    for line in lines[:_MOST]:
+        yield "    …" if line.startswith("@@") else f"{line[:1]}   {_cut(line[1:])}"
+    if len(lines) > _MOST:
+        yield f"    … {len(lines) - _MOST} more lines"
+
+
 def _field(path: str, value: object) -> Iterator[str]:
     """A field as YAML has it: what is large has lines of its own, so that it can be read."""
-    if not isinstance(value, (Mapping, list)) or not value:
+    if isinstance(value, str) and "\n" in value:
+        lines = [f"{path}: |", *(f"  {line}" for line in value.splitlines())]
+    elif isinstance(value, (Mapping, list)) and value:
+        lines = as_yaml({path: value}).splitlines()
+    else:
         yield f"{path}: {_cut(json.dumps(value, ensure_ascii=False))}"
         return
-    lines = as_yaml({path: value}).splitlines()
     yield from map(_cut, lines[:_MOST])
     if len(lines) > _MOST:
         yield f"  … {len(lines) - _MOST} more lines"
