@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kymatui.domain.objects import read_ref
@@ -23,6 +23,7 @@ from kymatui.engine.planning import NAMESPACE, installed, keeper_for, own_namesp
 from kymatui.engine.plans import Action, Part, Plan, Step
 from kymatui.engine.ports import Object
 from kymatui.engine.pruning import others_claim, phases
+from kymatui.engine.refusing import refuse
 from kymatui.engine.running import Progress, Run
 from kymatui.engine.sighting import conflicts_of, is_yielding, observe
 from kymatui.errors import (
@@ -33,7 +34,6 @@ from kymatui.errors import (
     NotFoundError,
     OutdatedError,
     PartlyDoneError,
-    RefusedError,
     ServerError,
 )
 
@@ -78,49 +78,6 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
 def refuse_outdated(plan: Plan, run: Run) -> None:
     """Raises OutdatedError for a plan that does not fit the cluster any more."""
     _Application(plan, run, wait=False).refuse_outdated()
-
-
-def refuse(plan: Plan, run: Run) -> None:
-    """Raises RefusedError for a plan that must not be carried out as it is."""
-    refuse_another_cluster(plan.cluster, run)
-    if plan.blockers:
-        said = "; ".join(_grouped(plan.blockers))
-        conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
-        hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
-        raise RefusedError(f"{_title(plan)} cannot be installed: {said}", hint=hint)
-    if plan.missing:
-        rights = ", ".join(map(str, plan.missing))
-        raise RefusedError(
-            f"{_title(plan)} cannot be installed: you may not {rights}",
-            hint="ask for these rights; nothing was written",
-        )
-
-
-def _title(plan: Plan) -> str:
-    address = plan.bundle.origin.address
-    return f"{plan.bundle.name} from {address}" if address else plan.bundle.name
-
-
-def refuse_another_cluster(name: str, run: Run) -> None:
-    """Raises RefusedError where a plan was made for another cluster."""
-    if name != run.cluster.name:
-        raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
-
-
-def _grouped(steps: Iterable[Step]) -> Iterator[str]:
-    """The reasons, each once, with the objects that it concerns."""
-    found: dict[str, list[str]] = {}
-    for step in steps:
-        found.setdefault(_because(step), []).append(str(step.ref))
-    for reason, names in found.items():
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        yield f"{', '.join(names[:5])}{more}: {reason}"
-
-
-def _because(step: Step) -> str:
-    if step.action is not Action.CONFLICT:
-        return step.reason
-    return ", ".join(f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts)
 
 
 class _Application:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.refs import ObjectRef
-from kymatui.engine.applying import refuse_another_cluster
 from kymatui.engine.bundles import BundleHook
 from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, wait_until_gone
 from kymatui.engine.concurrency import each
@@ -20,6 +19,7 @@ from kymatui.engine.planning import NAMESPACE
 from kymatui.engine.plans import Action, Part, Step
 from kymatui.engine.ports import Object, PatchKind
 from kymatui.engine.pruning import others_claim
+from kymatui.engine.refusing import refuse_another_cluster
 from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.remaining import GroupKind, Instances, count_remaining, managed_kinds
 from kymatui.engine.removals import Removal, own_marks, removal_steps

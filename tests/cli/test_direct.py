@@ -149,13 +149,17 @@ def test_61_what_is_not_there_is_named(words: list[str], said: str, run: Any) ->
     assert said in err
 
 
-def test_a_file_with_nothing_in_it_is_not_installed(run: Any, tmp_path: Path) -> None:
-    """Over something that is there it would be a deletion."""
+def test_a_file_with_nothing_or_nonsense_in_it_is_not_installed(run: Any, tmp_path: Path) -> None:
+    """Nothing over something that is there would be a deletion."""
     path = tmp_path / "empty.yaml"
     path.write_text("# nothing\n")
     status, out, err = run("install", "anything", "--file", str(path), "--yes")
     assert (status, out) == (1, "")
     assert f"{path} has no object in it" in err
+    path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, namespace: default}\nspec: {}\n")
+    status, _, err = run("install", "anything", "--file", str(path), "--yes")
+    assert status == 2
+    assert f"anything from {path} cannot be installed: ConfigMap default/odd: failed to create typed patch" in err
 
 
 def test_who_may_read_nothing_is_told_of_the_file_and_its_first_object(
