@@ -73,6 +73,7 @@ class Job:
     waits_for   what it waits for, "" while it works; `actor` is who has to act
     done, total how many of the objects of the present step are dealt with; a total of 0 is not known
     log         the last lines; `dropped` says how many there were before them
+    place       the cluster, where a front end has several; "" for the one that it is on
     """
 
     number: int
@@ -93,6 +94,7 @@ class Job:
     ended: float = 0.0
     log: tuple[LogLine, ...] = ()
     dropped: int = 0
+    place: str = ""
 
     @property
     def is_over(self) -> bool:

@@ -192,10 +192,14 @@ class KymatuiApp(App[int]):
         """The accent of the context colours the frame, so that production looks like production."""
         self._place = self._place or place.context
         self._namespace, self.read_only = place.namespace, place.read_only
-        self.desk.beside(self._look_back(place.context))
+        self.look_back(place)
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
+
+    def look_back(self, place: Place) -> None:
+        """Tells what an earlier run left unfinished there."""
+        self.desk.beside(self._look_back(place.name))
 
     async def _look_back(self, context: str) -> None:
         """Whether an earlier run left something unfinished here; what reads it is imported beside the first rows."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.errors import KymatuiError, ReadOnlyError
@@ -53,7 +54,7 @@ class Desk:
         if self._runner is None:
             self._runner = self._new_runner()
         try:
-            job = self._runner.start(work)
+            job = self._runner.start(self._placed(work))
         except ReadOnlyError as error:
             self._app.problem(str(error))
             return None
@@ -62,8 +63,21 @@ class Desk:
         self._app.notify(f"#{job.number} {plain(work.title)}   J shows the jobs", markup=False, timeout=3)
         return job
 
+    def _placed(self, work: Work) -> Work:
+        """A job on a runtime says on which one: the list has those of all of them."""
+        place = self._app.view.place
+        if place is None or not place.title:
+            return work
+        return replace(work, place=place.title, title=f"{work.title} on {place.title.rpartition('/')[2]}")
+
+    def own_job(self, module: str) -> Job | None:
+        """What is under way for a module of the cluster on show."""
+        place = self._app.view.place
+        name = place.title if place is not None else ""
+        return next((job for job in self.going if (job.module, job.place) == (module, name)), None)
+
     def _new_runner(self) -> Jobs:
-        from kymatui.wiring.job_books import JobBook
+        from kymatui.wiring.job_books import JobShelf
         from kymatui.wiring.jobs import Jobs
 
         place = self._app.view.place
@@ -71,7 +85,7 @@ class Desk:
             lambda jobs: self._publish(JOBS, jobs),
             read_only=lambda: self._app.read_only,
             now=self._app.clock,
-            book=JobBook(place.context) if place is not None else None,
+            book=JobShelf(place.context) if place is not None else None,
         )
 
     def find(self, number: int) -> Job | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kymatui.domain.snapshots import FeedState
@@ -48,7 +49,7 @@ class FleetApp(KymatuiApp):
         self._connect_fleet = connect
         self.may_edit_fleet = allow_fleet_writes
         super().__init__(_nobody, **options)
-        self.runtimes = RuntimeViews(self._mailbox, self.clock)
+        self.runtimes = RuntimeViews(self._mailbox, self.clock, busy=self._is_busy)
         self._went_straight = False
 
     def first_view(self, connect: Callable[[], Any], mailbox: Mailbox) -> ClusterView:
@@ -58,6 +59,19 @@ class FleetApp(KymatuiApp):
 
     def get_default_screen(self) -> Any:
         return FleetScreen()
+
+    async def _look_back(self, context: str) -> None:
+        await super()._look_back(context)
+        place = self.fleet_view.place
+        if place is not None and context == place.name:
+            resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resuming"))
+            await resuming.look_around(self, context)
+
+    def _is_busy(self, key: Key) -> bool:
+        """Whether a job is at work on a runtime: what it works with must not be let go of."""
+        view = self.runtimes.known(key)
+        place = view.place if view is not None else None
+        return place is not None and any(job.place == place.name for job in self.desk.going)
 
     # what is on show
 
@@ -86,7 +100,8 @@ class FleetApp(KymatuiApp):
         super().on_unmount()
 
     def _deliver(self, values: Mapping[str, object]) -> None:
-        self.runtimes.deliver(values)
+        for place in self.runtimes.deliver(values):
+            self.look_back(place)
         super()._deliver(values)
         if self.fleet is not None and self.fleet.wanted and not self._went_straight:
             self._go_straight(self.fleet)

@@ -140,11 +140,18 @@ class RuntimeView(ClusterView):
 class RuntimeViews:
     """The runtimes that somebody looked at, by key: eight are kept, and those that nobody used for longest go.
 
-    How one was that is let go of is remembered, in the state "absent" where it was well.
+    One that is `busy`, for a job is at work there, stays until that has ended. How one was that is let go of is
+    remembered, in the state "absent" where it was well.
     """
 
-    def __init__(self, mailbox: Mailbox, clock: Callable[[], float], most: int = MOST_RUNTIMES) -> None:
-        self._mailbox, self._clock, self._most = mailbox, clock, most
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        clock: Callable[[], float],
+        most: int = MOST_RUNTIMES,
+        busy: Callable[[Key], bool] = lambda key: False,
+    ) -> None:
+        self._mailbox, self._clock, self._most, self._busy = mailbox, clock, most, busy
         self._views: OrderedDict[Key, ClusterView] = OrderedDict()
         self._past: dict[Key, Feed] = {}
 
@@ -157,8 +164,9 @@ class RuntimeViews:
             view.start()
             self._past.pop(key, None)
         self._views.move_to_end(key)
-        while len(self._views) > self._most:
-            gone, oldest = self._views.popitem(last=False)
+        idle = [one for one in self._views if one != key and not self._busy(one)]
+        for gone in idle[: max(0, len(self._views) - self._most)]:
+            oldest = self._views.pop(gone)
             was = self._feed(oldest)
             self._past[gone] = was if was.state is FeedState.FAILED else Feed(FeedState.ABSENT)
             oldest.close()
@@ -167,9 +175,10 @@ class RuntimeViews:
     def known(self, key: Key) -> ClusterView | None:
         return self._views.get(key)
 
-    def deliver(self, values: Mapping[str, object]) -> None:
-        for view in self._views.values():
-            view.deliver(values)
+    def deliver(self, values: Mapping[str, object]) -> list[Place]:
+        """Takes what came; the places that are told for the first time."""
+        found = [view.deliver(values)[0] for view in self._views.values()]
+        return [place for place in found if place is not None]
 
     def feeds(self) -> dict[Key, Feed]:
         """How the runtimes are doing that are kept, and how those were that were let go of."""

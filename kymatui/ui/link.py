@@ -69,6 +69,12 @@ class Place:
     context: str
     namespace: str
     read_only: bool
+    title: str = ""
+    """What plans, journals and backups are named after, where that is not the context."""
+
+    @property
+    def name(self) -> str:
+        return self.title or self.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,7 @@ class Link(Generic[S]):
     def _run(self) -> None:
         try:
             session = self._session = self._connect()
-            self._mailbox.put(CLUSTER, Place(session.name, session.namespace, session.read_only))
+            self._mailbox.put(CLUSTER, _place(session))
             self._session.start(self._ring)
             self._follow(self._session)
         except KymatuiError as error:
@@ -208,3 +214,7 @@ def defect(error: Exception) -> KymatuiError:
     """What no cluster can be blamed for, as an error that says so."""
     text = f"{type(error).__name__}: {error}"
     return KymatuiError(text, hint="this is a defect of kymatui; please report it")
+
+
+def _place(session: Followed) -> Place:
+    return Place(session.name, session.namespace, session.read_only, getattr(session, "title", ""))

@@ -6,8 +6,10 @@ What has a first line alone was cut off with its process, and is offered again; 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +75,36 @@ class JobBook:
             self._journal.write(mark, purpose.kind, ",".join(purpose.modules), words)
         except ConfigurationError:
             self._journal = None
+
+
+@contextmanager
+def written_down(context: str, title: str, purpose: Purpose) -> Iterator[None]:
+    """What a command does meanwhile stands in the book, too: screens offer it where the command is killed."""
+    book, job = JobBook(context), Job(0, title, began=time.time())
+    book.begun(job, purpose)
+    try:
+        yield
+    except BaseException:
+        book.ended(replace(job, state=JobState.FAILED, ended=time.time()), purpose)
+        raise
+    book.ended(replace(job, state=JobState.DONE, ended=time.time()), purpose)
+
+
+class JobShelf:
+    """A book for each cluster that a front end has jobs on; `home` is that of jobs which name none."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._books: dict[str, JobBook] = {}
+
+    def begun(self, job: Job, purpose: Purpose) -> None:
+        self._of(job).begun(job, purpose)
+
+    def ended(self, job: Job, purpose: Purpose) -> None:
+        self._of(job).ended(job, purpose)
+
+    def _of(self, job: Job) -> JobBook:
+        return self._books.setdefault(job.place, JobBook(job.place or self._home))
 
 
 def left_over(context: str) -> tuple[Left, ...]:

@@ -38,7 +38,7 @@ from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
 
 if TYPE_CHECKING:
     from kymatui.engine.running import Progress
-    from kymatui.wiring.job_books import JobBook, Purpose
+    from kymatui.wiring.job_books import JobBook, JobShelf, Purpose
 
 WIDTH = 4
 PATIENCE = 3600.0
@@ -49,7 +49,8 @@ PATIENCE = 3600.0
 class Work:
     """What a job is to do; see `kymatui.domain.jobs.Job` for the words. `run` returns how it ended, in words.
 
-    With a `purpose` it is written down, so that it can be gone on with where its process is killed.
+    With a `purpose` it is written down, so that it can be gone on with where its process is killed. `place` is the
+    cluster, where a front end has several: what jobs in one keep is in nobody's way in another.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Work:
     steps: tuple[str, ...] = ()
     stays: str = "what was done until then stays as it is"
     purpose: Purpose | None = None
+    place: str = ""
 
 
 class Report:
@@ -127,7 +129,7 @@ class Jobs:
         width: int = WIDTH,
         now: Callable[[], float] = time.time,
         read_only: Callable[[], bool] = lambda: False,
-        book: JobBook | None = None,
+        book: JobBook | JobShelf | None = None,
     ) -> None:
         self.now = now
         self._book = book
@@ -159,10 +161,11 @@ class Jobs:
                 number,
                 work.title,
                 work.module,
-                work.keeps,
+                frozenset(_kept(work, key) for key in work.keeps),
                 work.stays,
                 steps=tuple(map(JobStep, work.steps)),
                 made=self.now(),
+                place=work.place,
             )
             self._jobs[number] = job
             self._works[number], self._reports[number] = work, Report(self, number)
@@ -209,7 +212,8 @@ class Jobs:
     def let_go(self, number: int, key: str) -> None:
         """A running job keeps one thing less; used by reports."""
         with self._lock:
-            self._jobs[number] = replace(self._jobs[number], keeps=self._jobs[number].keeps - {key})
+            kept = self._jobs[number].keeps - {_kept(self._works[number], key)}
+            self._jobs[number] = replace(self._jobs[number], keeps=kept)
             self._schedule()
 
     def _tell(self) -> None:
@@ -256,3 +260,8 @@ class Jobs:
         if self._book is not None and purpose is not None and not stopped:
             self._book.ended(job, purpose)
         self._schedule()
+
+
+def _kept(work: Work, key: str) -> str:
+    """What a job keeps, told from the same of another cluster."""
+    return f"{key} of {work.place}" if work.place else key

@@ -48,6 +48,18 @@ def cut_off(context: str) -> tuple[CutOff, ...]:
     return tuple(sorted(found.values(), key=lambda one: -one.began))
 
 
+def runtimes_cut_off(control: str) -> tuple[str, ...]:
+    """The runtimes (as `namespace/name`) of a control plane on which runs of this machine were cut off."""
+    from kymatui.wiring.engine import journal_path
+
+    root = journal_path(control, "_", "_").parents[2]
+    start = journal_path(f"{control}/", "_", "_").parents[1].name
+    folders = (path.name.removeprefix(start) for path in root.glob(f"{start}*"))
+    # neither namespaces nor names have what stands between them in a folder's name
+    names = sorted(name.replace("_", "/") for name in folders if name.count("_") == 1)
+    return tuple(name for name in names if cut_off(f"{control}/{name}"))
+
+
 def _was_finished(left: Left, folder: Path) -> bool:
     """Whether a run on the module came to its end since: the job's own, or a later one of anybody on this machine."""
     from kymatui.engine.journals import Mark, read_journal, unfinished

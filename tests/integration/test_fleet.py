@@ -234,7 +234,7 @@ def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: Remot
             opened.append(remote.runtime(key))
             return opened[-1]
 
-    views = RuntimeViews(Mailbox(lambda _: None), time.time)
+    views = RuntimeViews(Mailbox(lambda _: None), time.time, busy=lambda key: key[1] == NAMES[0])
     most = 0
     for name in NAMES:
         views.of((CONTROL, name), Source())
@@ -243,6 +243,7 @@ def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: Remot
     assert len(opened) == len(NAMES)
     eventually(lambda: sum(one.inner is not None for one in opened) == MOST_RUNTIMES, "eight are left", timeout=30)
     assert most <= MOST_RUNTIMES + 1
+    assert opened[0].inner is not None, "a job is at work there"
     views.close()
     eventually(lambda: all(one.inner is None for one in opened), "all are let go of", timeout=30)
 

@@ -16,7 +16,7 @@ from kymatui.engine.ports import Cluster
 from kymatui.engine.running import begin
 from kymatui.errors import PartlyDoneError
 from kymatui.wiring.engine import journal_path
-from kymatui.wiring.unfinished import cut_off
+from kymatui.wiring.unfinished import cut_off, runtimes_cut_off
 
 LINE = "Deployment kyma-system/keda-manager"
 
@@ -149,3 +149,22 @@ def test_a_job_whose_run_came_to_its_end_elsewhere_is_not_offered(tmp_path: Path
     journal.write(Mark.DONE, RUN, "upgrade serverless 1.1.0")
     journal.close()
     assert [one.name for one in cut_off("prod-eu")] == ["keda"]
+
+
+def test_what_was_cut_off_on_runtimes_is_told_by_their_names(tmp_path: Path) -> None:
+    home = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    placed = WORLD.replace('JobBook("prod-eu")', 'JobShelf("kcp")').replace("import JobBook", "import JobShelf")
+    script = """
+for place in ("", "kcp/kcp-system/r1", "kcp/kcp-system/r2"):
+    jobs.start(Work("enable keda", hang, keeps=frozenset({"keda"}), purpose=Purpose("enable", ("keda",)), place=place))
+import time
+deadline = time.monotonic() + 30
+while not all(job.began for job in jobs.all):  # what one runtime keeps is in nobody's way in another
+    assert time.monotonic() < deadline
+os._exit(0)
+"""
+    ended = subprocess.run([sys.executable, "-c", placed + script], check=False, env=home)
+    assert ended.returncode == 0
+    assert runtimes_cut_off("kcp") == ("kcp-system/r1", "kcp-system/r2")
+    assert [[one.name for one in cut_off(name)] for name in ("kcp", "kcp/kcp-system/r1")] == [["keda"], ["keda"]]
+    assert (runtimes_cut_off("kc"), runtimes_cut_off("kcp/kcp-system/r1")) == ((), ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.toggling import Verb
 from kymatui.ui.text import plain
-from kymatui.wiring.unfinished import CutOff, cut_off
+from kymatui.wiring.unfinished import CutOff, cut_off, runtimes_cut_off
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -21,6 +21,12 @@ async def look_back(app: KymatuiApp, context: str) -> None:
         app.problem(plain(f"{_words(one)}; `:resume {one.name}` {how}"))
 
 
+async def look_around(app: KymatuiApp, control: str) -> None:
+    """Tells on which runtimes of a control plane something was cut off."""
+    for name in await app.desk.aside(lambda: runtimes_cut_off(control)):
+        app.problem(plain(f"something was cut off on the runtime {name}: open it, there it is told and gone on with"))
+
+
 def _words(one: CutOff) -> str:
     verb = "deletion" if one.deletion else "installation"
     what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
@@ -31,7 +37,7 @@ def _words(one: CutOff) -> str:
 
 async def resume(app: KymatuiApp, words: Sequence[str]) -> None:
     """Plans anew what was cut off, or follows it again: what is done already is not done twice."""
-    context = app.view.place.context if app.view.place is not None else ""
+    context = app.view.place.name if app.view.place is not None else ""
     found = {one.name: one for one in await app.desk.aside(lambda: cut_off(context))}
     name = " ".join(words) or next(iter(found), "")
     if not found:

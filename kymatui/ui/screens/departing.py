@@ -178,7 +178,7 @@ class DepartingScreen(FramedScreen):
 
     @property
     def _own_job(self) -> Job | None:
-        return next((job for job in self.kymatui.desk.going if job.module == self.module), None)
+        return self.kymatui.desk.own_job(self.module)
 
     # what the person does
 
