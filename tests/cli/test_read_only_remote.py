@@ -1,0 +1,96 @@
+"""In audit mode over two servers: the keys of the screens that only a fleet has, and what both servers saw of it.
+
+All keys of all screens over two servers are pressed by tests/benchmarks/two_servers_walk.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from textual.binding import Binding
+from textual.screen import Screen
+
+from kymatui.adapters.kube.gate import only_reads
+from kymatui.domain.snapshots import FeedState
+from kymatui.sandbox.faulting import FaultClient
+from kymatui.settings.loading import Settings
+from kymatui.ui.commands import ScreenCommand
+from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.screens.comparing import CompareScreen
+from kymatui.ui.screens.explaining import ExplainingScreen
+from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.fleet_lists import FleetListScreen
+from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.remote import RemoteOptions, open_remote
+from tests.cli.walking import SIZE, Tried, Walker, until
+from tests.ui.settling import settle_at_once
+
+pytestmark = pytest.mark.xdist_group("fleet")
+
+OF_FLEETS = (FleetScreen, FleetListScreen, CompareScreen, ExplainingScreen)
+SIDES = ("kcp", "skr")
+ROW = "kcp-system/skr"
+
+
+class FleetWalker(Walker):
+    """Presses what screens of fleets have themselves; other screens are opened, and left again."""
+
+    def _fresh_key(self, screen: Screen[object]) -> str | None:
+        if not isinstance(screen, OF_FLEETS):
+            return None
+        own = {binding.action for binding in vars(type(screen)).get("BINDINGS", ()) if isinstance(binding, Binding)} | {
+            "choose"
+        }
+        for key, active in cast("Screen[object]", screen).active_bindings.items():
+            here = (type(screen).__name__, "", active.binding.action)
+            if active.binding.action in own and here not in self.tried.keys:
+                self.tried.keys.add(here)
+                return key
+        return None
+
+    def _commands(self, screen: Screen[object]) -> list[tuple[str, ScreenCommand]]:
+        if not isinstance(screen, OF_FLEETS):
+            return []
+        wanted = ("sync", "windows", "watchers", "compare", "runtime")
+        found = super()._commands(cast("Screen[object]", screen))
+        return [(owner, command) for owner, command in found if owner != "app" or command.name in wanted]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(two_clusters))
+    monkeypatch.chdir(tmp_path)
+    settle_at_once(monkeypatch)
+
+
+async def test_no_key_of_a_fleets_screens_writes_to_either_server(two_clusters: Path) -> None:
+    logs = [FaultClient.for_kubeconfig(two_clusters, side) for side in SIDES]
+    for log in logs:
+        log.requests(forget=True)
+    options = RemoteOptions(SessionOptions(str(two_clusters), "kcp", read_only=True))
+    app = FleetApp(lambda: open_remote(options), settings=Settings(), read_only=True, audit=True)
+    app.animation_level = "none"
+    tried = Tried()
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows))
+        app.look_at(("kcp-system", "skr"))
+        await until(pilot, lambda: app.runtime_feed is not None and app.runtime_feed.state is FeedState.LIVE)
+        app.ways.climb_to(0)
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen) and app.screen.main_widget().move_to(ROW))
+        await pilot.press("space", "home")
+        await FleetWalker(pilot, tried).walk()
+        session = app.fleet_view.fleet_link.session
+        counted = session.traffic if session is not None else (0, 0)
+    assert {kind.__name__ for kind in _leaves(OF_FLEETS)} <= tried.screens
+    assert len(tried.keys) > 20
+    control, runtime = ([one for one in log.requests()["requests"] if "kymatui" in one["agent"]] for log in logs)
+    assert [one for one in (*control, *runtime) if not only_reads(one["method"], one["path"])] == []
+    assert counted == (counted[0], 0)
+    assert len(runtime) > 10, "the runtime was looked at"
+
+
+def _leaves(kinds: tuple[type[object], ...]) -> set[type[object]]:
+    return {leaf for kind in kinds for leaf in (_leaves(tuple(kind.__subclasses__())) or {kind})}
