@@ -58,7 +58,8 @@ class Fetcher:
         self._cache = BlobCache(cache) if cache is not None else None
         self._credentials = credentials or DockerCredentials().find
         self._access = replace(access or Access(), cache=cache)
-        self._charts = ChartFetcher(self._access)
+        plain = replace(self._access, plain_http=True)
+        self._charts = {False: ChartFetcher(self._access), True: ChartFetcher(plain)}
         self._stale = stale
         self._insecure = insecure
         self._cancelled = cancelled
@@ -108,7 +109,7 @@ class Fetcher:
         """The archive of a chart. Raises RegistryError, and HelmError where there is no such chart."""
         key = "\n".join((repository, reference, version))
         try:
-            content = self._charts.fetch(reference, repository=repository, version=version).content
+            content = self._of(reference, repository).fetch(reference, repository=repository, version=version).content
         except RegistryError:
             kept = self._kept(key) if self._stale else None
             if kept is None:
@@ -119,13 +120,17 @@ class Fetcher:
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
         """What a registry or a repository has of a chart. Raises RegistryError, HelmError."""
-        return self._charts.versions(reference, repository=repository)
+        return self._of(reference, repository).versions(reference, repository=repository)
 
     def url(self, address: str) -> bytes:
         """What stands at an https:// address, bounded; http:// on this machine, or where allowed. RegistryError."""
         if not self._is_allowed(address):
             raise RegistryError(f"{shown(address)} is no https:// address", hint="nothing was fetched from there")
         return fetch(address, largest=LARGEST_PAGE, what="manifest", ca=self._access.ca)
+
+    def _of(self, reference: str, repository: str) -> ChartFetcher:
+        """Registries that may go without TLS are spoken to without it, for charts, too."""
+        return self._charts[chart_registry(reference, repository) in (self._insecure or ())]
 
     def _is_allowed(self, address: str) -> bool:
         parts = urlsplit(address)
@@ -176,6 +181,12 @@ class Fetcher:
                     cancelled=self._cancelled,
                 )
             return self._registries[insecure]
+
+
+def chart_registry(reference: str, repository: str = "") -> str:
+    """The registry (host[:port]) that a chart is in; "" where it is in none."""
+    address = repository or reference
+    return address.removeprefix("oci://").partition("/")[0] if address.startswith("oci://") else ""
 
 
 def _nothing() -> list[bytes]:

@@ -69,12 +69,13 @@ def signed_chart(source: Source, signers: Signers, fetch: FetchOptions) -> Loade
 
 def _packed(source: Source, fetch: FetchOptions) -> FetchedChart:
     from kymatui.adapters.charts import FetchedChart
+    from kymatui.adapters.fetching import chart_registry
     from kymatui.ocm import SignatureError
     from kymatui.wiring.charts import fetch_chart
 
     path = Path(source.chart)
     if source.repository or "://" in source.chart or not path.exists():
-        host = source.chart.removeprefix("oci://").partition("/")[0]
+        host = chart_registry(source.chart, source.repository)
         return fetch_chart(
             source.chart,
             version=source.version,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.adapters.charts import CHART_CONFIG, CHART_LAYER, PROVENANCE_LAYER, Access, ChartFetcher
+from kymatui.adapters.fetching import Fetcher
 from kymatui.adapters.oci.manifests import IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import HelmError, RegistryError
@@ -140,3 +141,13 @@ def test_of_what_is_not_offered_there_are_no_versions(site: Site) -> None:
         ChartFetcher().versions("nothing", repository=site.url)
     with pytest.raises(HelmError, match="one archive"):
         ChartFetcher().versions(f"{site.url}/charts/demo-1.0.0.tgz")
+
+
+def test_a_registry_that_may_go_without_tls_may_for_charts_too(registry: str) -> None:
+    reference = f"oci://{registry}/charts/demo"
+    allowed = Fetcher(insecure=(registry,))
+    assert allowed.chart(reference, version="1.2.0")
+    assert "1.2.0" in allowed.chart_versions(reference)
+    assert "1.2.0" in allowed.chart_versions("demo", repository=f"oci://{registry}/charts")
+    with pytest.raises(RegistryError, match="TLS failed"):
+        Fetcher(insecure=("other.example",)).chart(reference, version="1.2.0")
