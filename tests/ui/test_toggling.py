@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from textual.pilot import Pilot
 from kymatui.adapters.kube.gate import only_reads
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.toggling import Proposal
 from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.errors import OutdatedError
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
@@ -174,22 +177,43 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
     }
 
 
+def but_for(module: str, carry_out: Callable[..., int]) -> Callable[..., int]:
+    """The edits of all modules but one, which somebody else has changed."""
+
+    def edit(toggling: Toggling, proposal: Proposal, cancel: threading.Event | None = None) -> int:
+        if proposal.toggle.module == module:
+            raise OutdatedError(f"somebody else has changed {module}")
+        return carry_out(toggling, proposal, cancel)
+
+    return edit
+
+
 async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to(
-    cluster: Cluster, pilot: Pilot[Any]
+    cluster: Cluster, pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(pilot)
-    for module in ("application-connector", "telemetry"):
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(Toggling, "carry_out", but_for("nats", Toggling.carry_out))
+        await person.at("nats")
+        await person.types("policy nats cluster-ip Ignore")
+        await person.accepts()
+        said = await person.ended()
+    assert said == "partly done: the policy is set; 1 not done: somebody else has changed nats"
+    policies = [entries(cluster)[name].get("customResourcePolicy") for name in ("cluster-ip", "nats")]
+    assert policies == ["Ignore", "CreateAndDelete"], "what cannot be edited keeps no other from it"
+    for module in ("application-connector", "telemetry", "warden"):
         await person.at(module)
         await person.press("space")
     await person.types("disable")
     await person.sees(PlanScreen)
+    assert "left out: warden is mandatory" in text(person.app, "#plan-words")
     assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-"]
     assert text(person.app, "#plan-head").splitlines()[1].startswith("- delete 2")
     await person.press("enter")
     assert isinstance(person.app.screen, PlanScreen)
     await person.press("space", "tab", "space")
     await person.accepts()
-    assert await person.ended() == (
+    assert await person.ended(2) == (
         "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
     )
     assert {"application-connector", "telemetry"}.isdisjoint(entries(cluster))

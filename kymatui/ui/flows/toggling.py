@@ -16,8 +16,8 @@ from kymatui.domain.previews import Verdict
 from kymatui.domain.reading import Reader
 from kymatui.domain.stages import Stage, phases
 from kymatui.domain.toggling import Proposal, Toggle, Verb
-from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.ui.presenters.proposals import label_preview, preview, title
+from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
+from kymatui.ui.presenters.proposals import label_preview, preview, sorted_out, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.job_books import Purpose
@@ -97,9 +97,9 @@ def _is_made(proposal: Proposal) -> bool:
 async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again, given: Mapping[str, str]) -> Verdict:
     """Shows what it would do, and begins the job when that is accepted."""
     desk, edits = app.desk, toggling_of(app)
-    proposals = await desk.aside(lambda: [edits.propose(one) for one in toggles])
+    proposals, left_out = await desk.aside(lambda: sorted_out([edits.propose(one) for one in toggles]))
     may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
-    shown = preview(proposals, app.view.charge, may_write=may_write)
+    shown = preview(proposals, app.view.charge, may_write=may_write, left_out=left_out)
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
@@ -150,42 +150,71 @@ def _following(module: str) -> str:
 
 
 def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], report: Report) -> str:
-    """All edits first, one patch each, then what follows from them; runs in a thread."""
+    """All edits first, one patch each, then what follows from them; runs in a thread.
+
+    What cannot be edited any more keeps no other from being edited and followed, and is told at the end.
+    """
     report.step(EDIT)
-    generations = []
+    made, generations, failed = list[Proposal](), list[int](), list[KymatuiError]()
     for number, one in enumerate(proposals):
         report.check(f"the edit of {one.toggle.module}")
-        generations.append(edits.carry_out(one, report.cancel))
+        try:
+            generations.append(edits.carry_out(one, report.cancel))
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            failed.append(error)
+            continue
+        made.append(one)
         report.say(f"spec.modules[{one.toggle.module}] is edited", done=number + 1, total=len(proposals))
     report.let_go(KYMA_KEY)
-    return "; ".join([_follow_all(proposals, generations, edits, link, report), *_handed_over(proposals, edits)])
+    if not made:
+        raise failed[0]
+    return _follow_all(made, generations, edits, link, report, failed)
 
 
 def _follow_all(
-    proposals: Sequence[Proposal], generations: Sequence[int], edits: Toggling, link: Link[Any], report: Report
+    proposals: Sequence[Proposal],
+    generations: Sequence[int],
+    edits: Toggling,
+    link: Link[Any],
+    report: Report,
+    failed: Sequence[KymatuiError] = (),
 ) -> str:
-    """What follows from edits that are made; `generations` are the Kyma's after each, 0 where that is not known."""
-    changed = threading.Event()
+    """What follows from edits that are made; `generations` are the Kyma's after each, 0 where that is not known.
+
+    `failed` are those that could not be made. Raises PartlyDoneError, once all have come to their ends.
+    """
+    changed, ends, errors = threading.Event(), list[str](), list(failed)
+    alone = len(proposals) == 1 and not failed
     link.listen(changed)
     try:
-        ends = [
-            _follow(one, generation, edits, changed, report, alone=len(proposals) == 1)
-            for one, generation in zip(proposals, generations, strict=True)
-        ]
+        for one, generation in zip(proposals, generations, strict=True):
+            try:
+                ends.append(_follow(one, generation, edits, changed, report, alone=alone))
+                ends += _handed_over(one, edits)
+            except CancelledError:
+                raise
+            except KymatuiError as error:
+                errors.append(error)
     finally:
         link.forget(changed)
+    if errors and alone:
+        raise errors[0]
+    if errors:
+        said = "; ".join(map(str, errors))
+        raise PartlyDoneError("; ".join([*ends, f"{len(errors)} not done: {said}"]), hint="plan it again to go on")
     return "; ".join(ends)
 
 
-def _handed_over(proposals: Sequence[Proposal], edits: Toggling) -> Iterator[str]:
-    """What kymatui had installed of them is lifecycle-manager's now."""
+def _handed_over(one: Proposal, edits: Toggling) -> Iterator[str]:
+    """What kymatui had installed of it is lifecycle-manager's now."""
     from kymatui.wiring.handing import hand_over, to_be_handed_over, told_after
 
-    for one in proposals:
-        if one.toggle.verb in (Verb.ENABLE, Verb.MANAGE):
-            known = to_be_handed_over(edits.cluster, one.toggle.module)
-            if known is not None:
-                yield told_after(known, hand_over(edits.cluster, known))
+    if one.toggle.verb in (Verb.ENABLE, Verb.MANAGE):
+        known = to_be_handed_over(edits.cluster, one.toggle.module)
+        if known is not None:
+            yield told_after(known, hand_over(edits.cluster, known))
 
 
 def _follow(

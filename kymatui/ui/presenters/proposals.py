@@ -34,8 +34,19 @@ def title(toggles: Sequence[Toggle]) -> str:
     return words + (f", policy {first.policy.value}" if first.policy is not None else "")
 
 
-def preview(proposals: Sequence[Proposal], charge: Charge | None, *, may_write: bool) -> Preview:
-    """Several proposals of one verb as one plan; those that change nothing say so."""
+def sorted_out(proposals: Sequence[Proposal]) -> tuple[list[Proposal], list[str]]:
+    """Of several, those that can be made, and why the others cannot; all of them where none can."""
+    fine = [one for one in proposals if not one.is_refused]
+    if not any(not one.is_done for one in fine):
+        return list(proposals), []
+    said = [(one.toggle.module, text) for one in proposals for text in one.refusals]
+    return fine, [text if text.startswith(name) else f"{name}: {text}" for name, text in said]
+
+
+def preview(
+    proposals: Sequence[Proposal], charge: Charge | None, *, may_write: bool, left_out: Sequence[str] = ()
+) -> Preview:
+    """Several proposals of one verb as one plan; those that change nothing say so, and `left_out` why others cannot."""
     toggles = [one.toggle for one in proposals]
     words = title(toggles)
     effects = list({(effect.module, effect.words): effect for one in proposals for effect in one.effects}.values())
@@ -44,7 +55,11 @@ def preview(proposals: Sequence[Proposal], charge: Charge | None, *, may_write: 
         lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects)),
         charge=str(charge) if charge is not None else "",
         refusals=tuple(_refusals(proposals)),
-        warnings=(*_bystander(charge), *dict.fromkeys(text for one in proposals for text in one.warnings)),
+        warnings=(
+            *(f"left out: {words}" for words in left_out),
+            *_bystander(charge),
+            *dict.fromkeys(text for one in proposals for text in one.warnings),
+        ),
         missing=() if may_write else tuple(sorted({f"patch {one.edit.kyma}" for one in proposals if one.edit})),
         consents=tuple(_consents(effects)),
         question=f"{words[:1].upper()}{words[1:]}?",
