@@ -23,8 +23,19 @@ _UNPAINTED: weakref.WeakSet[Screen[Any]] = weakref.WeakSet()
 _paint = Screen._compositor_refresh
 
 
-async def settled(*_: object) -> bool:
+async def settled() -> bool:
     """Returns when every message is handled and everything that is to be drawn is drawn."""
+    await _handled()
+    app = active_app.get()
+    while app.screen_stack and app.screen_stack[-1] in _UNPAINTED:
+        _UNPAINTED.discard(app.screen_stack[-1])
+        _paint(app.screen_stack[-1])
+        await _handled()
+    return True
+
+
+async def _handled(*_: object) -> None:
+    """Returns when every message is handled; between two keys nothing is painted."""
     app = active_app.get()
     loop = asyncio.get_running_loop()
     until = time.monotonic() + _SECONDS
@@ -35,25 +46,20 @@ async def settled(*_: object) -> bool:
         if app._resize_event is not None:  # looked at sixty times a second
             await asyncio.sleep(0.002)
             continue
-        if not _drawn(app):
+        if not _laid_out(app):
             break
-    return True
 
 
-def _drawn(app: App[Any]) -> bool:
-    """Draws what waits for the next tick; whether anything did."""
+def _laid_out(app: App[Any]) -> bool:
+    """Does what waits for the next tick; whether anything did."""
     if not app.screen_stack:
         return False
     screen = app.screen_stack[-1]
     waits: asyncio.Event = cast("Any", screen._update_timer)._active
-    if screen.is_running and waits.is_set():
-        screen._on_timer_update()
-        return True
-    if screen in _UNPAINTED:
-        _UNPAINTED.discard(screen)
-        _paint(screen)
-        return True
-    return False
+    if not (screen.is_running and waits.is_set()):
+        return False
+    screen._on_timer_update()
+    return True
 
 
 def _paint_at_rest(screen: Screen[Any]) -> None:
@@ -71,8 +77,8 @@ def paint_every_frame(patch: pytest.MonkeyPatch) -> None:
 
 def settle_at_once(patch: pytest.MonkeyPatch) -> None:
     """Pilots wait no longer than until nothing is left, and screens are painted when they come to rest."""
-    patch.setattr("textual.pilot.wait_for_idle", settled)
-    patch.setattr("textual.app.wait_for_idle", settled)
+    patch.setattr("textual.pilot.wait_for_idle", _handled)
+    patch.setattr("textual.app.wait_for_idle", _handled)
     patch.setattr(Screen, "_compositor_refresh", _paint_at_rest)
 
     async def for_screen(_: Pilot[Any], timeout: float = 30.0) -> bool:

@@ -72,6 +72,7 @@ class Stage:
         if isinstance(app, FleetApp):
             app.runtimes.close()
             app.runtimes = RuntimeViews(app._mailbox, app.clock)
+            app.show_frame()
         await settled()
 
     def _as_at_first(self, screen: Screen[Any]) -> bool:
