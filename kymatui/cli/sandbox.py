@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from kymatui.cli.connecting import wanted
-from kymatui.errors import ReadOnlyError, UsageError
+from kymatui.errors import ConfigurationError, ReadOnlyError, UsageError
 from kymatui.wiring.sandbox import FAULTS, LISTING, MOST_KYMAS, send_sandbox_fault, serve_sandbox
 
 _HIGHEST_PORT = 65_535
@@ -81,13 +81,17 @@ def _up(args: argparse.Namespace) -> int:
         raise UsageError(f"--clusters {args.clusters!r} does not name clusters", hint="for example: --clusters kcp,skr")
     if args.fleet is not None and not 0 <= args.fleet <= MOST_KYMAS:
         raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"0 to {MOST_KYMAS} Kymas")
+    load = [Path(path) for path in args.load]
+    for path in load:  # told before anything is served
+        if not path.exists():
+            raise ConfigurationError(f"{path} is not there", hint="--load takes files and folders.")
     return serve_sandbox(
         kubeconfig=Path(args.written_kubeconfig),
         clusters=names,
         port=args.port,
         viewer_token=args.viewer_token,
         empty=args.empty,
-        load=[Path(path) for path in args.load],
+        load=load,
         settled=args.settled,
         fleet=args.fleet,
     )

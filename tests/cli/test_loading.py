@@ -71,9 +71,9 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         assert _served(tmp_path / "kubeconfig") == {"ConfigMap shop/kept", "Widget default/first"}
-        process.terminate()
+        process.send_signal(2)
         out, error = process.communicate(timeout=20)
-    assert (process.returncode, out) == (0, "")
+    assert (process.returncode, out) == (0, ""), "it ends cleanly when it is interrupted"
     assert "3 objects loaded, 3 not" in error
     said = {line.partition(": ")[2] for line in error.splitlines()}
     for name, why in (
@@ -85,12 +85,14 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
         assert any(line.startswith(name) and why in line for line in said), name
 
 
-def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
-    with serving(tmp_path, "--load", "nowhere.yaml") as process:
-        out, error = process.communicate(timeout=20)
-    assert (process.returncode, out) == (1, "")
-    assert "nowhere.yaml is not there" in error
-    assert "Traceback" not in error
+def test_a_path_that_is_not_there_ends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    words = ["sandbox", "up", "--kubeconfig", str(kubeconfig), "--load", str(tmp_path), "--load", "nowhere.yaml"]
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "nowhere.yaml is not there" in printed.err
+    assert not kubeconfig.exists()
 
 
 def test_an_interrupt_while_it_loads_ends_it_cleanly(tmp_path: Path) -> None:

@@ -24,11 +24,13 @@ from tests.integration.embedded import (
     MANIFESTS,
     METAS,
     NAMESPACE,
+    STRICT,
     TEMPLATES,
     Embedded,
     eventually,
     template,
 )
+from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
 ALPHAS = f"alphas.{GROUP}"
@@ -59,17 +61,27 @@ def manager() -> Json:
     }
 
 
+@pytest.fixture(scope="module")
+def with_manager(sandbox: ReadySandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """It is rolled out once, and stays while everything else comes and goes."""
+    with Embedded.on(sandbox, STRICT, tmp_path_factory.mktemp("files")) as found:
+        deployments = found.client.resource(DEPLOYMENT)
+        found.client.apply(deployments, manager(), how=KLM)
+        eventually(
+            lambda: is_available(found.client.get(deployments, "alpha-manager", NAMESPACE)), "its manager is there"
+        )
+        yield
+        found.remove("deployments.apps", "alpha-manager")
+
+
 @pytest.fixture
-def cluster(strict: Embedded) -> Iterator[Embedded]:
+def cluster(with_manager: None, strict: Embedded) -> Embedded:
     """One module with everything that a module has."""
     strict.add_module("alpha")
     strict.add_kyma("alpha")
     own = template("alpha", "1.0.0")
     own["spec"]["manager"] = {**dataclasses.asdict(DEPLOYMENT), "name": "alpha-manager", "namespace": NAMESPACE}
     strict.put(own)
-    deployments = strict.client.resource(DEPLOYMENT)
-    strict.client.apply(deployments, manager(), how=KLM)
-    eventually(lambda: is_available(strict.client.get(deployments, "alpha-manager", NAMESPACE)), "its manager is there")
     labels = {f"{GROUP}/kyma-name": "default", f"{GROUP}/module-name": "alpha"}
     strict.put(
         {
@@ -80,8 +92,7 @@ def cluster(strict: Embedded) -> Iterator[Embedded]:
             "status": {"state": "Ready"},
         }
     )
-    yield strict
-    strict.remove("deployments.apps", "alpha-manager")
+    return strict
 
 
 def is_available(item: Any) -> bool:
