@@ -81,11 +81,14 @@ class Choices:
 
     wanted: tuple[Wanted, ...]
     left_out: tuple[str, ...]
+    nothing: str = ""
 
     def require(self) -> None:
-        """Raises RefusedError where nothing can be done."""
+        """Raises RefusedError where nothing can be done; `nothing` says what there might have been."""
         if not self.wanted:
-            raise RefusedError("; ".join(self.left_out) or "there is nothing to do", hint="nothing was changed")
+            said = [self.nothing] if self.nothing else []
+            words = "; ".join([*said, *self.left_out])
+            raise RefusedError(words or "there is nothing to do", hint="nothing was changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class Directing:
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
-        return Choices(made.wanted, (*made.left_out, *others))
+        return Choices(made.wanted, (*made.left_out, *others), "nothing that kymatui installed is outdated")
 
     def _open(self, module: str, namespace: str = "") -> Standing:
         standing = self.standing(module, namespace)

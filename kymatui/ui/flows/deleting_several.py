@@ -79,10 +79,12 @@ def _look(departing: Departing, names: Sequence[str]) -> _Looked:
 
 def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
     """One word is typed for all: what users made is agreed to for each module on its own."""
-    count = "1 module" if len(parts) == 1 else f"{len(parts)} modules"
+    names = ", ".join(parts)
+    count = names if len(parts) == 1 else f"{len(parts)} modules"
     made = joined(f"delete {count}", parts, left_out)
     ticks = tuple(one for one in made.consents if not one.typed)
-    typed = Consent("names", f"{', '.join(parts)}: deleted, one after the other", typed=count)
+    words = f"{names} is deleted" if len(parts) == 1 else f"{names} are deleted, one after the other"
+    typed = Consent("names", words, typed=count)
     kept = f"what is deleted is kept first, a file for each, in {folder}"
     warnings = (*(one for one in made.warnings if not one.endswith(_KEPT)), kept)
     return replace(made, consents=(*ticks, typed), warnings=warnings)
