@@ -25,7 +25,7 @@ def chart_place(origin: Origin) -> ChartPlace | str:
     """
     address = origin.address
     if not address or address.startswith("revision "):  # a release that was rolled back has no address of its own
-        return "nobody wrote down where it came from"
+        return "nobody wrote down where it came from (helm, and older versions of kymatui, keep no note of that)"
     if address.startswith("oci://"):
         if "@" in address:
             return f"it is pinned to a digest, {address}"
