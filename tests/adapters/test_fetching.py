@@ -77,17 +77,23 @@ def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
         Fetcher().layer(where(filled), "sha256:1", insecure=True)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_67_eight_processes_download_once_and_get_the_same_bytes(filled: Served, tmp_path: Path) -> None:
     code = f"""
-import pathlib, sys
+import os, pathlib
+import kymatui.adapters.oci.registry
 from kymatui.adapters.fetching import Fetcher
-fetcher = Fetcher(cache=pathlib.Path({str(tmp_path)!r}))
-sys.stdout.buffer.write(fetcher.layer({where(filled)!r}, {DIGEST!r}, insecure=True))
+folder = pathlib.Path({str(tmp_path)!r})
+for number in range(8):
+    if not os.fork():
+        fetcher = Fetcher(cache=folder / "cache")
+        (folder / str(number)).write_bytes(fetcher.layer({where(filled)!r}, {DIGEST!r}, insecure=True))
+        os._exit(0)
+for _ in range(8):
+    os.wait()
 """
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ}) for _ in range(8)
-    ]
-    assert [process.communicate(timeout=90)[0] for process in processes] == [LAYER] * 8
+    subprocess.run([sys.executable, "-c", code], timeout=90, check=True)
+    assert [(tmp_path / str(number)).read_bytes() for number in range(8)] == [LAYER] * 8
     assert downloads(filled) == 1
 
 
