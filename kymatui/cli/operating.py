@@ -7,11 +7,20 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.direct.options import add_fetching
 from kymatui.cli.printing import say
-from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+from kymatui.errors import (
+    ConfigurationError,
+    KymatuiError,
+    NotFoundError,
+    PartlyDoneError,
+    ReadOnlyError,
+    RefusedError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
@@ -77,6 +86,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.main import add_cluster_options
 
     add_fetching(parser)
+    parser.add_argument(
+        "--kustomizations",
+        metavar="DIR",
+        help="Manifests may name kustomizations below it by their paths (default: by addresses only)",
+    )
     add_cluster_options(parser, default=argparse.SUPPRESS)
 
 
@@ -86,7 +100,10 @@ def _site(args: argparse.Namespace) -> tuple[Site, str]:
     from kymatui.wiring.operating import FetchOptions, manifest_site
 
     options, settings = wanted(args)
-    site = manifest_site(options, FetchOptions(tuple(args.insecure_registry), args.registry_ca))
+    folder = Path(args.kustomizations) if args.kustomizations else None
+    if folder is not None and not folder.is_dir():
+        raise ConfigurationError(f"--kustomizations {folder} is no folder")
+    site = manifest_site(options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder)
     if site.home.read_only or settings.context(site.home.name).read_only:
         raise ReadOnlyError(f"{site.home.name} is read-only: nothing is reconciled")
     return site, options.namespace or "kcp-system"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -59,7 +60,9 @@ class LateFetcher:
         return self._made
 
 
-def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | None = None) -> Site:
+def manifest_site(
+    options: SessionOptions | None = None, fetch: FetchOptions | None = None, *, folder: Path | None = None
+) -> Site:
     """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
     from kymatui.engine.controllers.manifest.places import Site
     from kymatui.engine.running import SystemClock
@@ -69,7 +72,7 @@ def manifest_site(options: SessionOptions | None = None, fetch: FetchOptions | N
     home = open_cluster(options)
     blobs = fetcher(fetch)
     runtimes = SecretRuntimes(home)
-    site = Site(home, runtimes, blobs, SystemClock(), targets, authenticated=blobs.with_secrets)
+    site = Site(home, runtimes, blobs, SystemClock(), targets, authenticated=blobs.with_secrets, folder=folder)
     runtimes.closing = site.lookouts.forget
     return site
 

@@ -108,6 +108,25 @@ def test_what_cannot_be_installed_is_said(
     assert "there is no Manifest modules/nobody" in capsys.readouterr().err
 
 
+def test_kustomizations_are_read_by_path_only_below_the_folder_that_was_named(
+    sandbox: ReadySandbox, cluster: KubeCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "kustomization.yaml").write_text("resources: [a.yaml]\nnamespace: modules\n")
+    (tmp_path / "k" / "a.yaml").write_text(yaml.safe_dump(config_map("bypath", SPACE, a="1")))
+    ref = put(cluster, sandbox.registry, "bypath", config_map("bypath", SPACE))
+    source = {"type": "kustomize", "path": "k", "repo": None, "name": None, "ref": None}
+    cluster.patch(ref, {"spec": {"install": {"source": source}}}, PatchKind.MERGE)
+    words = ["reconcile", "manifest", "bypath", "-n", SPACE]
+    assert main(words) == 3
+    assert "the kustomization k of this machine may not be read" in capsys.readouterr().err
+    assert main([*words, "--kustomizations", str(tmp_path)]) == 0
+    assert data(cluster, "bypath") == {"a": "1"}
+    assert main([*words, "--kustomizations", str(tmp_path / "nowhere")]) == 1
+    cluster.delete(ref)
+    assert main([*words, "--kustomizations", str(tmp_path)]) == 0
+
+
 def test_where_writing_is_forbidden_nothing_is_reconciled(
     sandbox: ReadySandbox, cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

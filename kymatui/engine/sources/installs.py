@@ -121,7 +121,10 @@ class InstallReader:
         if not path:
             raise SourceError(f"install {name}: a kustomization has a url or a path")
         if self._folder is None:
-            raise SourceError(f"install {name}: the kustomization {path} of this machine may not be read")
+            raise SourceError(
+                f"install {name}: the kustomization {path} of this machine may not be read",
+                hint="only below a folder that whoever reconciles has named (--kustomizations)",
+            )
         return building.from_path(self._folder / path, name=name, boundary=self._folder)
 
     # layers

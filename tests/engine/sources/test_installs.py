@@ -205,10 +205,12 @@ def test_kustomizations_that_are_not_read(source: dict[str, str], words: str) ->
 
 def test_a_kustomization_of_this_machine_keeps_within_its_folder(tmp_path: Path) -> None:
     (tmp_path / "may").mkdir()
-    found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", "path": ".."}}])
-    [made] = InstallReader(found, StoredBlobs(), folder=tmp_path / "may").read()
-    assert isinstance(made, Failure)
-    assert "leads out of" in str(made.error)
+    (tmp_path / "k.tgz").write_bytes(tar(KUSTOMIZED, packed=True))
+    for path in ("..", "../k.tgz", str(tmp_path / "k.tgz")):
+        found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", "path": path}}])
+        [made] = InstallReader(found, StoredBlobs(), folder=tmp_path / "may").read()
+        assert isinstance(made, Failure)
+        assert "leads out of" in str(made.error)
 
 
 def test_one_install_that_fails_hinders_no_other() -> None:

@@ -67,7 +67,8 @@ class Read:
 def read_bundles(site: Site, manifest: Manifest, cluster: Cluster) -> list[Read]:
     """The installs, by the names that they have in the cluster."""
     by_secret = authenticated(site, manifest)
-    found = InstallReader(manifest, site.blobs, site.target_of(cluster), authenticated=by_secret).read()
+    target, folder = site.target_of(cluster), site.folder
+    found = InstallReader(manifest, site.blobs, target, folder=folder, authenticated=by_secret).read()
     return [Read(one.name, one if isinstance(one, Failure) else _named(manifest, one)) for one in found]
 
 

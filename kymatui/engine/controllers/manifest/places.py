@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from kymatui.domain.manifests import Manifest
@@ -50,6 +51,7 @@ class Site:
     transforms  what is done to every object besides the marks of its Manifest
     authenticated  what layers are fetched with that need the credentials of these pull Secrets; None: as all others
     lookouts    what wakes a Manifest besides its own changes
+    folder      below which kustomizations lie that Manifests name by a path; None: none may be named so
     limits      how long one turn may wait for anything; short, since the next turn goes on where it ended
     """
 
@@ -61,6 +63,7 @@ class Site:
     transforms: tuple[Transform, ...] = ()
     authenticated: Callable[[Sequence[Object]], Blobs] | None = None
     lookouts: Lookouts = field(default_factory=Lookouts)
+    folder: Path | None = None
     limits: Limits = field(default_factory=lambda: Limits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
 
     def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:

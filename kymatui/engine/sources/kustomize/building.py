@@ -30,11 +30,10 @@ def from_path(path: str | Path, *, name: str, namespace: str = "default", bounda
 
     boundary  a folder that nothing may be read outside of. Raises SourceError.
     """
-    place = Path(path)
-    if place.is_file():
-        return from_archive(place.read_bytes(), str(path), name=name, namespace=namespace)
     tree = FolderTree(boundary)
-    root = tree.resolve(str(place.absolute()))
+    root = tree.resolve(str(Path(path).absolute()))
+    if (data := tree.read(root)) is not None:
+        return from_archive(data, str(path), name=name, namespace=namespace)
     objects = build(Place(tree, root))
     seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
     return Bundle(name, namespace, Origin("kustomize", str(path), digest=digest_of_files(seen)), objects=tuple(objects))
