@@ -72,7 +72,8 @@ class Stage:
         if isinstance(app, FleetApp):
             app.runtimes.close()
             app.runtimes = RuntimeViews(app._mailbox, app.clock)
-            app.show_frame()
+            assert app.shown is not None
+            app.shown.catch_up()
         await settled()
 
     def _as_at_first(self, screen: Screen[Any]) -> bool:
