@@ -38,7 +38,8 @@ def refuse(seen: Departure, agreement: Agreement) -> None:
     asked = (
         seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != agreed)
     )
-    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in asked))
+    staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
+    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
     cascade = agreement.cascade or seen.way is Way.UNMANAGE
     refuse_unless_agreed(left, seen.module, Consent(cascade, agreement.accept_unknown))
 

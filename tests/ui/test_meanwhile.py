@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +20,14 @@ from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
 from kymatui.engine.ports import Cluster, PatchKind
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.departing import DepartingScreen
 from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring import SessionOptions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.toggling import Toggling
+from kymatui.wiring.unfinished import cut_off
+from tests.integration.embedded import eventually
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.stages import Stage, Stages
@@ -78,23 +84,40 @@ def edit(cluster: Cluster, module: str, field: str, value: str) -> None:
     )
 
 
-async def test_a_deletion_is_left_with_the_program_and_entered_again_and_one_finalizer_is_let_go_by_its_name(
+def command(options: SessionOptions, *words: str) -> subprocess.Popen[bytes]:
+    """kymatui in a process of its own, which knows nothing of this one but the cluster."""
+    call = [sys.executable, "-m", "kymatui", *words, "--kubeconfig", options.kubeconfig]
+    return subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+
+async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_go_by_its_name(
     options: SessionOptions, cluster: Cluster
 ) -> None:
+    """Begun by a command that is killed, gone on with on a screen that is quit, looked at on another one, and brought
+    to its end by a command: nothing is handed over but the cluster."""
     body = {"apiVersion": APPLICATION.api_version, "kind": "Application"}
     cluster.apply(
         {**body, "metadata": {"name": HELD.name, "namespace": HELD.namespace, "finalizers": ["example.org/held"]}},
         manager="operator",
     )
+    with command(options, "delete", "application-connector", "--cascade", "--yes") as killed:
+        await asyncio.to_thread(eventually, lambda: is_going(cluster), "it is being deleted", 60)
+        killed.kill()
+
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
-        await enter(person, "application-connector", Turn.CLEAR)
+        await person.until(lambda: bool(person.app.problems))
+        assert "“delete application-connector”" in str(person.app.problems)
+        assert "was cut off" in str(person.app.problems)
+        await person.types("resume")
+        await person.until(lambda: isinstance(person.app.screen, DepartingScreen))
+        await person.until(lambda: stepper(person).turn is Turn.CLEAR)
         await person.press("d")
         await person.sees(PlanScreen)
-        await person.press("enter", "space", "tab", *"application", "minus", *"connector")
+        await person.press("enter", *"application", "minus", *"connector")
         await person.accepts()
-        await person.until(lambda: bool(stepper(person).seen and stepper(person).seen.stuck))  # type: ignore[union-attr]
-        assert person.app.desk.going
+        await person.until(lambda: "waits for the module's manager" in text(person.app, "#departing-words"))
+        assert "ctrl-x stops it" in text(person.app, "#departing-words")
         await person.press("q")
         await person.sees(ConfirmScreen)
         assert "the deletion can be entered again" in text(person.app, "#confirm-words")
@@ -118,12 +141,16 @@ async def test_a_deletion_is_left_with_the_program_and_entered_again_and_one_fin
         await person.accepts()
         await person.until(lambda: cluster.get(HELD) is None)
         await person.until(lambda: stepper(person).turn is Turn.LEAVE)
-        await person.press("d")
-        await person.sees(PlanScreen)
-        await person.press("enter", *"application", "minus", *"connector")
-        await person.accepts()
-        assert (await person.ended()).startswith("done: it is gone")
+
+    with command(options, "delete", "application-connector", "--yes", "--timeout", "120") as last:
+        assert await asyncio.to_thread(last.wait, 120) == 0
     assert "application-connector" not in entries(cluster)
+    assert cut_off(cluster.name) == (), "whoever looks now is told of nothing that is over"
+
+
+def is_going(cluster: Cluster) -> bool:
+    live = cluster.get(HELD)
+    return live is not None and "deletionTimestamp" in live["metadata"]
 
 
 async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(

@@ -156,13 +156,16 @@ class Deletion:
 
     def carry_out(self, agreement: Agreement, cancel: threading.Event) -> Departed:
         """The deletion itself; its backup is kept already."""
-        return self._departing.carry_out(
-            self.name,
-            replace(agreement, backup=None),
-            namespace=self._place.namespace,
-            tell=Teller(),
-            cancel=cancel,
-        )
+        from kymatui.wiring.job_books import Purpose, written_down
+
+        with written_down(self._place.cluster.name, f"delete {self.name}", Purpose("delete", (self.name,))):
+            return self._departing.carry_out(
+                self.name,
+                replace(agreement, backup=None),
+                namespace=self._place.namespace,
+                tell=Teller(),
+                cancel=cancel,
+            )
 
 
 def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int:
