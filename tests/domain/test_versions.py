@@ -8,8 +8,23 @@ from hypothesis import strategies as st
 
 from kymatui.domain.versions import Distance, distance, is_downgrade, newest, newest_above, of_tag, order, parse, same
 
-TEXTS = st.from_regex(
-    r"v?[0-9]{1,3}(\.[0-9]{1,3}){0,2}(-[0-9a-z-]{1,4}(\.[0-9a-z]{1,3})?)?(\+[a-z0-9]{1,3})?", fullmatch=True
+DIGITS, SIGNS = "0123456789", "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def maybe(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.just("") | part
+
+
+def some(signs: str, most: int) -> st.SearchStrategy[str]:
+    return st.text(signs, min_size=1, max_size=most)
+
+
+TEXTS = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "v"]),
+    st.lists(some(DIGITS, 3), min_size=1, max_size=3).map(".".join),
+    maybe(st.builds("-{}{}".format, some(f"{SIGNS}-", 4), maybe(some(SIGNS, 3).map(".{}".format)))),
+    maybe(some(SIGNS, 3).map("+{}".format)),
 )
 VERSIONS = TEXTS.filter(lambda text: parse(text) is not None)
 ANY = TEXTS | st.text(max_size=12)
