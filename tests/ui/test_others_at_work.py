@@ -1,8 +1,8 @@
-"""Others delete the definition, or upgrade the module, while its plan is open or its job runs; and what they left."""
+"""Others delete the definition, or upgrade the module, while a job works with it; and what they left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -96,14 +96,17 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
 
         real = Report.tell
 
-        def late(self: Report, progress: Any) -> None:
-            if progress.words == "upgrade registry-proxy":
-                monkeypatch.setattr(Report, "tell", real)
-                set_image(cluster, "example.org/theirs:9")
-            real(self, progress)
+        def once_begun(work: Callable[[], object]) -> Callable[[Report, Any], None]:
+            def late(self: Report, progress: Any) -> None:
+                if progress.words == "upgrade registry-proxy":
+                    monkeypatch.setattr(Report, "tell", real)
+                    work()
+                real(self, progress)
+
+            return late
 
         await plan_of(person, "u")
-        monkeypatch.setattr(Report, "tell", late)
+        monkeypatch.setattr(Report, "tell", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
         await person.accepts()
         said = await person.ended(2)
         assert "others own fields of Deployment registry-proxy/registry-proxy-controller now" in said
@@ -111,7 +114,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         assert image(cluster) == "example.org/theirs:9"
 
         await plan_of(person, "u")
-        cluster.delete(PROXIES)
+        monkeypatch.setattr(Report, "tell", once_begun(lambda: cluster.delete(PROXIES)))
         await person.press("enter", "space")
         await person.accepts()
         said = await person.ended(3)
