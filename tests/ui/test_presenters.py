@@ -17,6 +17,7 @@ from kymatui.domain.catalog import catalog
 from kymatui.domain.comparing import compare
 from kymatui.domain.histories import Happening
 from kymatui.domain.locating import locate
+from kymatui.domain.objects import read_ref
 from kymatui.domain.paths import look
 from kymatui.domain.remembering import Memory
 from kymatui.domain.rows import Row as Module
@@ -68,6 +69,21 @@ def test_declared_observed_and_reported_stand_side_by_side() -> None:
     assert facts(module.observed(warning, b.NOW))["drift"] == "1 minor behind"
     reported = facts(module.reported(warning))
     assert (reported["Kyma"], reported["Manifest"], reported["manager"]) == ("▲ Warning", "–", "● Ready")
+
+
+def test_the_conditions_of_the_manifest_stand_beside_those_of_the_resource() -> None:
+    condition = {"type": "Installation", "status": "False", "reason": "Ready", "message": "no manager runs"}
+    manifest = b.manifest("btp-operator", "1.2.0", "Error", namespace="kcp-system")
+    manifest["status"]["conditions"] = [{**condition, "lastTransitionTime": b.stamp(600)}]
+    ref = read_ref(manifest)
+    found = replace(world(), manifests=(manifest,))
+    warning = replace(row("btp-operator"), manifest=ref)
+    (said,) = module.manifest_conditions(warning, found, b.NOW)
+    assert (said.label, said.text, said.tone) == ("Installation", "False  Ready  10m  no manager runs", "warning")
+    assert facts(module.resource_conditions(warning, found, b.NOW)) == {
+        "Ready": "False  MissingSecret  Secret sap-btp-manager not found"
+    }
+    assert list(module.manifest_conditions(row("btp-operator"), found, b.NOW)) == []
 
 
 def test_who_disagrees_is_said() -> None:

@@ -20,8 +20,8 @@ from kymatui.ui.widgets.scrolling import Reading
 from kymatui.ui.widgets.tones import toned
 
 SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
+CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the resource"}
 BELOW = {
-    "findings": "findings",
     "tail": "newest events",
     "resources": "resources, worst first",
     "evidence": "evidence for the version",
@@ -39,6 +39,10 @@ class OverviewPane(Pane):
             with Horizontal(id="panels"):
                 for name, title in SIDE_BY_SIDE.items():
                     yield Facts(id=name, classes="panel", title=title)
+            yield Facts(id="findings", classes="panel", title="findings")
+            with Horizontal(id="conditions"):
+                for name, title in CONDITIONS.items():
+                    yield Facts(id=name, classes="panel", title=title)
             for name, title in BELOW.items():
                 yield Facts(id=name, classes="panel", title=title)
 
@@ -53,6 +57,8 @@ class OverviewPane(Pane):
             "declared": module.declared(row, catalog),
             "observed": module.observed(row, now),
             "reported": module.reported(row),
+            "manifest-says": module.manifest_conditions(row, snapshot, now),
+            "resource-says": module.resource_conditions(row, snapshot, now),
             "findings": module.findings(row),
             "tail": events.tail(row, snapshot, now),
             "resources": module.resources(row),

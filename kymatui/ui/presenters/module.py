@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kymatui.domain.conditions import Condition, read_conditions
 from kymatui.domain.evidence import Evidence
+from kymatui.domain.objects import read_ref
+from kymatui.domain.reading import Reader
 from kymatui.domain.rows import Catalog, Checked, Row
+from kymatui.domain.snapshots import Object, Snapshot
 from kymatui.domain.states import state_of
-from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words
+from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words, span
 from kymatui.ui.glyphs import SIGNS
 from kymatui.ui.presenters.catalog import ABSENT, TONES, age, state_cell
 from kymatui.ui.text import plain
@@ -87,6 +91,31 @@ def findings(module: Row) -> Iterator[Fact]:
         yield Fact("note", plain(note_words(note)), "warning")
     for problem in module.problems:
         yield Fact(str(problem.severity), plain(problem.message), tones.get(str(problem.severity), ""))
+
+
+def manifest_conditions(module: Row, snapshot: Snapshot, now: float) -> Iterator[Fact]:
+    """What its Manifest says of itself, wherever that is: on a control plane, too."""
+    return _conditions((raw for raw in snapshot.manifests if read_ref(raw) == module.manifest), now)
+
+
+def resource_conditions(module: Row, snapshot: Snapshot, now: float) -> Iterator[Fact]:
+    """What the module's resource says of itself; of several, the one in the worst state."""
+    worst = module.checked[0].resource if module.checked else None
+    raws = snapshot.module_resources.get(worst.kind, ()) if worst is not None else ()
+    return _conditions((raw for raw in raws if read_ref(raw) == worst), now)
+
+
+def _conditions(raws: Iterable[Object], now: float) -> Iterator[Fact]:
+    for raw in raws:
+        for one in read_conditions(Reader(raw).child("status")):
+            since = span(now - one.since) if one.since is not None else ""
+            words = (one.status, one.reason, since, one.message)
+            yield Fact(plain(one.type), plain("  ".join(filter(None, words))), "warning" if _is_bad(one) else "")
+
+
+def _is_bad(condition: Condition) -> bool:
+    """Only where the name leaves no doubt what is good."""
+    return condition.type in ("Ready", "Installation", "Available") and condition.status != "True"
 
 
 def resources(module: Row) -> Iterator[Fact]:
