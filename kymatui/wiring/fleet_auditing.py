@@ -117,9 +117,6 @@ class _FleetAudit:
         if self._stop.is_set():
             return []
         try:
-            side = self._plane.side(key)
-            if side is None:
-                return []
             looking = RuntimeSession(self._plane.home, key, self._control, give_up=self._give_up)
             with self._closing(looking.close):
                 session = looking.connect()
@@ -127,6 +124,9 @@ class _FleetAudit:
             return [unreached(name, str(error), access=is_access(error))]
         try:
             with self._closing(session.close):
+                side = self._plane.side(key)
+                if side is None:
+                    return []
                 session.tell_templates(side.templates)
                 session.start(lambda: None)
                 session.wait_complete(max(0.1, self._give_up - (time.monotonic() - began)))

@@ -1,14 +1,16 @@
 """What an audit of a fleet reads of the control plane: the catalog once, of everything else names, page by page.
 
-Kymas and Manifests are read again, one runtime at a time, when its turn comes: five thousand runtimes need no more
-memory than eight.
+Kymas and Manifests are read again by their names, one runtime at a time, when its turn comes: five thousand runtimes
+need hardly more memory than eight, and no server has to search all Manifests for each of them.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.audits.auditing import catalog_findings
@@ -59,6 +61,7 @@ class AuditedPlane:
         found = {name: found_rules(home, name, options) for name in self._namespaces}
         self._rules: dict[str, Rules] = {name: rules for name, (rules, _) in found.items()}
         self.notes = tuple(dict.fromkeys(note for _, notes in found.values() for note in notes))
+        self._manifests: dict[Key, list[str]] = defaultdict(list)
         self._left = tuple(self._left_over())
         self.watchers = self._watchers()
 
@@ -88,6 +91,8 @@ class AuditedPlane:
                     labels = Reader(raw).child("metadata").labels("labels")
                     (namespace, name), kyma = _key(raw), labels[LABEL_KYMA_NAME]
                     if (namespace, kyma) in known:
+                        if fixed is _MANIFESTS:
+                            self._manifests[namespace, kyma].append(name)
                         continue
                     ref = ObjectRef(resource.gvk, namespace, name)
                     if fixed is _SECRETS:
@@ -116,11 +121,16 @@ class AuditedPlane:
             kyma = client.get(kymas_of(self.home), name, namespace, cancel=self._cancel)
         except NotFoundError:
             return None
-        manifests: Sequence[Object] = ()
-        if self._feeds[_MANIFESTS.feed].state is FeedState.LIVE:
-            label = f"{LABEL_KYMA_NAME}={name}"
-            manifests = list_fixed(client, _MANIFESTS, namespace, labels=label)
-        return self._snapshot(namespace, (kyma,), tuple(manifests))
+        return self._snapshot(namespace, (kyma,), tuple(self._manifests_of(key)))
+
+    def _manifests_of(self, key: Key) -> Iterator[Object]:
+        client = self.home.client
+        resource = client.discovery.find_kind(_MANIFESTS.group, _MANIFESTS.kind, _MANIFESTS.versions)
+        if resource is None:
+            return
+        for name in self._manifests.get(key, ()):
+            with suppress(NotFoundError):  # it went away since
+                yield client.get(resource, name, key[0], cancel=self._cancel)
 
     def _snapshot(self, namespace: str, kymas: tuple[Object, ...], manifests: tuple[Object, ...]) -> Snapshot:
         templates, metas = self._catalogs.get(namespace, ((), ()))
