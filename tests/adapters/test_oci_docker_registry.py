@@ -137,6 +137,8 @@ def test_a_password_is_asked_for_and_used_for_every_repository(tmp_path: Path) -
             Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong")).tags(f"{host}/a")
         assert "docker login" in refused.value.hint
         assert "wrong" not in str(refused.value)
+        with pytest.raises(RegistryError, match="asks for credentials, and was given none, for"):
+            Registry(insecure=True, credentials=lambda registry: None).tags(f"{host}/a")
 
 
 def test_tokens_are_asked_for_by_scope_so_that_one_client_pushes_to_several_repositories(tmp_path: Path) -> None:

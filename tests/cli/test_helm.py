@@ -319,7 +319,7 @@ def test_other_hosts_get_the_password_only_when_asked(
         status, out, err = helm(capsys, *words)
         server.shutdown()
     assert (status, out) == ((0, "# demo\n\n") if flags else (1, ""))
-    assert ("refuses the credentials" in err) is not bool(flags)
+    assert ("asks for credentials, and was given none" in err) is not bool(flags)
 
 
 def test_a_certificate_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ class Requester:
         pause: Callable[[float], None] | None = None,
     ) -> None:
         self._session = session
+        self._credentials = credentials
         self._verify = verify
         self._cancelled = cancelled or threading.Event()
         self._pause = pause or self._wait
@@ -54,7 +55,12 @@ class Requester:
                 return response
         host = urlsplit(url).netloc
         hint = f"try `docker login {host}`" if scope else "give a user and a password that it knows"
-        raise RegistryError(f"{host} refuses the credentials for {scope or url}", hint=hint)
+        told = (
+            "refuses the credentials"
+            if self._credentials(host) is not None
+            else "asks for credentials, and was given none,"
+        )
+        raise RegistryError(f"{host} {told} for {scope or url}", hint=hint)
 
     def check_cancelled(self) -> None:
         if self._cancelled.is_set():

@@ -48,7 +48,7 @@ def test_secrets_are_asked_for_by_their_labels_beside_the_manifest(selector: dic
 @pytest.mark.parametrize(
     ("selector", "words"),
     [
-        ({"matchLabels": {"a": "b"}}, "no auth secret found in kcp-system"),
+        ({"matchLabels": {"a": "b"}}, r"no auth secret found in kcp-system: no Secret is labelled a in \(b\)"),
         ({}, "credSecretSelector is empty"),
         ({"matchExpressions": [{"key": "a", "operator": "Odd"}]}, "credSecretSelector cannot be read"),
     ],

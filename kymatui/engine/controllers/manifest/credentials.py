@@ -30,9 +30,11 @@ def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> 
         raise ConfigurationError(f"credSecretSelector cannot be read: {chosen.reason}")
     if chosen.empty:
         raise ConfigurationError("credSecretSelector is empty", hint="it would take every Secret there is")
-    found = home.list(SECRET, namespace, labels=",".join(one.written for one in chosen.requirements))
+    labels = ",".join(one.written for one in chosen.requirements)
+    found = home.list(SECRET, namespace, labels=labels)
     if not found:
         raise ConfigurationError(
-            f"no auth secret found in {namespace}", hint="credSecretSelector of the Manifest names one by its labels"
+            f"no auth secret found in {namespace}: no Secret is labelled {labels}",
+            hint="credSecretSelector of the Manifest names one by its labels",
         )
     return found
