@@ -162,8 +162,8 @@ class _Run:
             if self._args.output != "table":
                 self._answer(proposal, "unfinished", str(error))
             raise
-        hand_over(self._session, self._toggle)
-        return self._answer(proposal, "done", last.words)
+        handed = hand_over(self._session, self._toggle)
+        return self._answer(proposal, "done", handed or last.words)
 
     def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
         form = self._args.output
@@ -200,17 +200,16 @@ def tell_of_handing_over(session: CatalogSession | PairSession, toggle: Toggle) 
             say(f"{toggle.module} {known.version}: {told_before(known)}", sys.stderr)
 
 
-def hand_over(session: CatalogSession | PairSession, toggle: Toggle) -> None:
-    """What kymatui had installed belongs to lifecycle-manager once that has applied it."""
+def hand_over(session: CatalogSession | PairSession, toggle: Toggle) -> str:
+    """What kymatui had installed belongs to lifecycle-manager once that has applied it; "" where it had nothing."""
     from kymatui.wiring import handing
     from kymatui.wiring.engine import cluster_of
 
     if toggle.verb not in ("enable", "manage"):
-        return
+        return ""
     cluster = cluster_of(session.client)
     known = handing.to_be_handed_over(cluster, toggle.module)
-    if known is not None:
-        say(f"  {handing.told_after(known, handing.hand_over(cluster, known))}", sys.stderr)
+    return handing.told_after(known, handing.hand_over(cluster, known)) if known is not None else ""
 
 
 def _plan(proposal: Proposal, form: str) -> str:

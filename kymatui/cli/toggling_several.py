@@ -125,12 +125,12 @@ class SeveralEdits:
         left = max(0.0, deadline - time.monotonic())
         try:
             last = self._toggling.follow(leg.proposal, leg.generation, self._changed, left, tell, cancel)
-            hand_over(self._session, leg.proposal.toggle)
+            handed = hand_over(self._session, leg.proposal.toggle)
         except CancelledError:
             raise
         except KymatuiError as error:
             return replace(leg, failed=str(error))
-        return replace(leg, words=last.words)
+        return replace(leg, words=handed or last.words)
 
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.failed]

@@ -329,12 +329,13 @@ class Planner:
         return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
 
     def _resource_steps(self, wave: int) -> list[Step]:
-        """The default resources: on the first installation, where there are none."""
+        """The default resources: on the first installation, where there are none. Taking over creates nothing."""
         previous = self._previous
         later = previous is not None and (previous.resource_created or not previous.first)
         if later or self._intent.policy is Policy.IGNORE:
             return []
-        return [self._resource_step(body, wave) for body in self._bundle.defaults]
+        steps = [self._resource_step(body, wave) for body in self._bundle.defaults]
+        return [step for step in steps if step.action is Action.SAME] if self._intent.adopt else steps
 
     def _resource_step(self, resource: Object, wave: int) -> Step:
         ref = read_ref(resource)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kymatui.cli.direct.departures import departure_text
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Charge, Departure, taken_up
 from kymatui.engine.remaining import Instance, Instances
+from kymatui.ui.presenters.departing import rows
 
 LEFT = Instances((Instance(ObjectRef(GroupVersionKind("e.org", "v1", "Thing"), "default", "a"), "1"),))
 
@@ -44,3 +48,14 @@ def test_what_is_left_without_a_manager_can_be_deleted_as_it_is_or_by_its_manage
     assert "nobody lets go of a finalizer. Install mod again" in ALONE.advice
     assert seen(Charge.NOBODY, remaining=Instances()).advice == ""
     assert DIRECT.advice == ""
+
+
+def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_module_and_that_is_said() -> None:
+    ref = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda"), "kyma-system", "default")
+    own = Instance(ref, "u1", ours=True)
+    looked = seen(Charge.KYMA, requested=True, remaining=Instances((own,)))
+    for by_hand, words in ((False, "goes with the module"), (True, "goes before the module: its policy is Ignore")):
+        now = replace(looked, by_hand=by_hand)
+        assert words in departure_text(now, "table")
+        (row,) = rows(now, 0.0)
+        assert row.cells["blocks"].text == words

@@ -47,6 +47,15 @@ def test_the_plan_of_an_adoption_names_who_had_it(place: Place) -> None:
     assert (step.action, step.reason) == (Action.CHANGE, "it was of somebody, and is kymatui's then")
 
 
+def test_what_is_taken_over_gets_no_default_resource_that_is_not_there(place: Place) -> None:
+    somebody_made(place)
+    resource = make.config_map("default", x="1")
+    taking = Intent(bundle(place, make.config_map("a", x="1"), resource=resource), adopt=True, force=True)
+    apply(place, plan(place, taking))
+    install(place, bundle(place, make.config_map("a", x="1"), resource=resource))
+    assert place.get("v1", "ConfigMap", "default") is None, "nor does an upgrade create it"
+
+
 def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_before(place: Place) -> None:
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
     known = ReleaseKeeper(place.cluster, "web", place.namespace, time.time).read()

@@ -32,7 +32,7 @@ def departure_text(seen: Departure, form: str) -> str:
     instances = seen.remaining.instances
     if instances:
         heads = ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
-        parts.append(draw(heads, [_row(one) for one in instances]))
+        parts.append(draw(heads, [_row(one, seen) for one in instances]))
     parts += [f"unknown: {kind} may not be listed: {plain(reason)}" for kind, reason in seen.remaining.unknown]
     if seen.warning:
         parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
@@ -55,9 +55,10 @@ def _word(step: Step) -> str:
     return f"{step.event} hook" if step.event else step.action.value
 
 
-def _row(one: Instance) -> list[str]:
+def _row(one: Instance, seen: Departure) -> list[str]:
     age = span(max(0.0, time.time() - one.created)) if one.created is not None else ""
-    what = one.held.strip(", ") or ("goes with the module" if one.ours else "stays" if one.shared else "")
+    own = "goes before the module: its policy is Ignore" if seen.by_hand else "goes with the module"
+    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "")
     return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
 
 

@@ -191,8 +191,8 @@ def _follow_all(
     try:
         for one, generation in zip(proposals, generations, strict=True):
             try:
-                ends.append(_follow(one, generation, edits, changed, report, alone=alone))
-                ends += _handed_over(one, edits)
+                followed = _follow(one, generation, edits, changed, report, alone=alone)
+                ends += list(_handed_over(one, edits)) or [followed]
             except CancelledError:
                 raise
             except KymatuiError as error:

@@ -49,11 +49,11 @@ def station_lines(seen: Departure, *, accept_unknown: bool = False) -> list[tupl
 
 def rows(seen: Departure, now: float) -> list[Row]:
     """What the module's manager looks after and is still there."""
-    return [_row(one, now) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
+    return [_row(one, now, seen) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
 
 
-def _row(one: Instance, now: float) -> Row:
-    words, tone = blocking(one)
+def _row(one: Instance, now: float, seen: Departure) -> Row:
+    words, tone = blocking(one, by_hand=seen.by_hand)
     cells = {
         "kind": Cell(plain(one.ref.kind.kind)),
         "namespace": Cell(plain(one.ref.namespace), "muted"),
@@ -70,18 +70,22 @@ def whole(seen: Departure, key: str | None) -> list[tuple[str, str]]:
     for one in seen.remaining.instances:
         if (one.uid or str(one.ref)) == key:
             made = f", made by {plain(one.maker)}" if one.maker else ""
-            return [(f"{plain(str(one.ref))}{made}: {plain(blocking(one)[0])}", "muted")]
+            return [(f"{plain(str(one.ref))}{made}: {plain(blocking(one, by_hand=seen.by_hand)[0])}", "muted")]
     return []
 
 
-def blocking(one: Instance) -> tuple[str, str]:
-    """What an object means for the deletion, with the tone."""
+def blocking(one: Instance, *, by_hand: bool = False) -> tuple[str, str]:
+    """What an object means for the deletion, with the tone; `by_hand` says that the module's own is ignored by it."""
     if one.deleted_at is not None:
         return f"being deleted{one.held}", "deleting"
     if one.shared:
         return "stays: everybody has such", "muted"
     if one.ours:
-        return "goes with the module", "muted"
+        return (
+            ("goes before the module: its policy is Ignore", "warning")
+            if by_hand
+            else ("goes with the module", "muted")
+        )
     held = f", finalizers {', '.join(one.finalizers)}" if one.finalizers else ""
     return f"keeps the manager{held}", "warning"
 
