@@ -99,6 +99,23 @@ async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour() 
         assert "1.20.3" in text(app, "#reason")
 
 
+async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:
+    source = StillFleet()
+    source.change(*(runtime(f"r{n}", "aws", "eu10", b.report("many", f"1.{n}.0")) for n in range(9)))
+    async with fleet_app(source).run_test(size=(80, 24)) as pilot:
+        app = await there(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: table(app).move_to("many"))
+        assert "version 1 of 9" in text(app, "#reason")
+        for number in range(1, 9):
+            await pilot.press("right")
+            assert f"place:{number}" in table(app).shown_columns
+        assert "many 1.0.0   version 9 of 9" in text(app, "#reason")
+        assert cell(app, "many", "place:8") == "[1.0.0: 1]"
+        await pilot.press("up")
+        assert "place:1" in table(app).shown_columns, "the module above has two versions"
+
+
 async def test_who_waits_for_whom() -> None:
     async with fleet_app(StillFleet()).run_test(size=(160, 40)) as pilot:
         app = await there(pilot)

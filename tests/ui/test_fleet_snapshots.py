@@ -13,6 +13,7 @@ from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.comparing import CompareScreen
 from kymatui.ui.screens.explaining import ExplainingScreen
+from kymatui.ui.widgets.row_table import RowTable
 from tests.domain import builders as b
 from tests.ui.driving import table, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, StillRuntime, fleet_app, two_sides
@@ -25,6 +26,10 @@ THREADED = (CompareScreen, ExplainingScreen)
 UNREACHABLE = Feed(FeedState.FAILED, b.NOW, f"{ERROR} did not answer within 10 s")
 
 
+def _filled(app: FleetApp) -> bool:
+    return bool(app.screen.query(RowTable)) and bool(table(app).rows)
+
+
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     """Waits for the fleet, then presses the keys; for a runtime's catalog, too, where they lead there."""
 
@@ -33,11 +38,12 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         assert isinstance(app, FleetApp)
         await until(pilot, lambda: app.fleet is not None and app.shown is not None and bool(app.shown.table))
         await pilot.pause()
-        await pilot.press(*keys)
-        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+            await until(pilot, lambda: not isinstance(app.screen, THREADED) or _filled(app))
         if app.runtime_key is not None:
             await until(pilot, lambda: app.catalog is not None)
-            await until(pilot, lambda: not isinstance(app.screen, THREADED) or bool(table(app).rows))
         await pilot.pause()
 
     return before

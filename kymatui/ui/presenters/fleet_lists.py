@@ -19,8 +19,6 @@ from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
 _SEPARATOR = "\0"
-MOST_VERSIONS = 6
-"""How many versions of a module have a column of their own; the oldest beyond them share the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +29,11 @@ class Counts:
     cells: dict[str, tuple[Narrow, ...]]
 
 
-def matrix_columns(counts: Counts) -> tuple[Column, ...]:
-    """A column a place: the newest version of each module first."""
+def matrix_columns(counts: Counts, first: int = 0) -> tuple[Column, ...]:
+    """A column a place, from the one numbered `first` on: the newest version of each module is place 0."""
     most = max((len(found) for found in counts.cells.values()), default=1)
     titles = ("NEWEST", *(f"{number} OLDER" for number in range(1, most)))
-    places = (Column(f"place:{n}", title, 18, flex=1, priority=n) for n, title in enumerate(titles))
+    places = (Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first) for n in range(first, len(titles)))
     return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True), *places)
 
 

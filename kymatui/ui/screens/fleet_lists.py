@@ -138,6 +138,7 @@ class SpreadScreen(FleetListScreen):
     def __init__(self) -> None:
         super().__init__()
         self._place = 0
+        self._first = 0
         self._counts = fleet_lists.Counts((), {})
         self._columns: tuple[Column, ...] = ()
         self._runtimes: Sequence[Runtime] = ()
@@ -148,12 +149,23 @@ class SpreadScreen(FleetListScreen):
 
     def lines(self, seen: FleetSeen) -> Sequence[Row]:
         self._counts = fleet_lists.matrix(list(seen.picture.runtimes.values()))
-        columns = fleet_lists.matrix_columns(self._counts)
-        table = self.main_widget()
+        self._set_columns()
+        return self._with_cell()
+
+    def _set_columns(self) -> None:
+        columns = fleet_lists.matrix_columns(self._counts, self._first)
         if columns != self._columns:
             self._columns = columns
-            table.set_columns(columns)
-        return self._with_cell()
+            self.main_widget().set_columns(columns)
+
+    def _bring_into_view(self, place: int) -> None:
+        """Modules have more versions than a terminal has room for: the columns follow the chosen cell."""
+        names = [name for name in self.main_widget().shown_columns if name.startswith("place:")]
+        if not names or place < 0:
+            return
+        last = self._first + len(names) - 1
+        self._first = min(place, self._first) if place <= last else self._first + place - last
+        self._set_columns()
 
     def _with_cell(self) -> list[Row]:
         key = self.main_widget().cursor_key or (self._counts.rows[0].key if self._counts.rows else "")
@@ -166,10 +178,13 @@ class SpreadScreen(FleetListScreen):
 
     def tell(self) -> None:
         table = self.main_widget()
+        self._bring_into_view(self._place_in(table.cursor_key or ""))
         table.show(self._with_cell())
         key = table.cursor_key
         cells = self._counts.cells.get(key or "", ())
-        words = f"enter shows the runtimes with {cells[self._place_in(key or '')]}" if cells else ""
+        place = self._place_in(key or "")
+        words = f"enter shows the runtimes with {cells[place]}" if cells else ""
+        words += f"   version {place + 1} of {len(cells)}" if len(cells) > 1 else ""
         self.query_one(Sentence).say(Content(words))
 
     def action_turn(self, by: int) -> None:
