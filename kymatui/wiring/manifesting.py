@@ -25,6 +25,7 @@ from kymatui.wiring.operators import operator_of
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
+    from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
@@ -67,24 +68,26 @@ class Manifesting:
     Those of a runtime are on its control plane, whose operator installs on the runtime.
     """
 
-    def __init__(self, session: CatalogSession | RuntimeSession) -> None:
+    def __init__(self, session: CatalogSession | RuntimeSession | PairSession) -> None:
         self._session = session
 
     @cached_property
     def _kyma(self) -> tuple[str, str] | None:
         """The Kyma on the control plane, where the session is one with a runtime."""
+        from kymatui.wiring.pairs import PairSession
         from kymatui.wiring.runtime_sessions import RuntimeSession
 
-        return self._session.key if isinstance(self._session, RuntimeSession) else None
+        return self._session.key if isinstance(self._session, RuntimeSession | PairSession) else None
 
     @cached_property
     def cluster(self) -> Cluster:
         """That which has the Manifests; made when the server is asked for the first time: menus often need not."""
         from kymatui.wiring.engine import cluster_of
+        from kymatui.wiring.pairs import PairSession
         from kymatui.wiring.runtime_sessions import RuntimeSession
 
         session = self._session
-        return session.home if isinstance(session, RuntimeSession) else cluster_of(session.client)
+        return session.home if isinstance(session, RuntimeSession | PairSession) else cluster_of(session.client)
 
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
@@ -112,6 +115,11 @@ class Manifesting:
         offers = observe(self._session.snapshot()).shelf.offers(module)
         found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
         return tuple(sorted(found, key=order, reverse=True))
+
+    def newest(self, module: str) -> str:
+        """The newest stable version, or pre-release where there is no other; "" where there is none."""
+        versions = self.versions(module)
+        return next((one for one in versions if "-" not in one), next(iter(versions), ""))
 
     def installed(self, module: str) -> str:
         """The version of its Manifest, "" where there is none."""
@@ -149,10 +157,8 @@ class Manifesting:
         """The newest stable version of each, where that changes something; and of the rest why not."""
         made, left_out = [], []
         for module in modules:
-            versions = self.versions(module)
-            version = next((one for one in versions if "-" not in one), next(iter(versions), ""))
             try:
-                one = self.propose(module, version)
+                one = self.propose(module, self.newest(module))
             except RefusedError as error:
                 left_out.append(str(error))
                 continue

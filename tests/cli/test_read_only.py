@@ -56,6 +56,7 @@ WRITING = {
     "apply": ["apply", "/nowhere/plan.json", "--yes"],
     "delete": ["delete", "moduleab", "--yes"],
     "adopt": ["adopt", "moduleab", "--yes"],
+    "manifest": ["manifest", "moduleab", "--yes"],
     "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator": ["operator"],
@@ -63,7 +64,7 @@ WRITING = {
     "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
 }
 """What changes something, and therefore leaves with 4."""
-DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "finalizers --object", "restore")
+DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
 ELSEWHERE = ("sandbox fault", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check")

@@ -199,6 +199,11 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         assert version(cluster) == ""
         await restore(person, cluster)
     cluster.delete(CONFIG_MAP)
+    for verb, found in (("check", "1.1.0"), ("delete", ""), ("restore", "1.1.0")):
+        words = [verb, "queue", *(["--yes"] if verb != "check" else [])]
+        assert main([*words, "--kubeconfig", options.kubeconfig, "--context", "open"]) == 0, verb
+        assert version(cluster, QUEUE) == found, verb
+    cluster.delete(QUEUE)
 
 
 async def mark(person: Person, *modules: str) -> None:
@@ -335,6 +340,23 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await delete_both(person)
     assert (cluster.get(MANIFEST), version(cluster), version(cluster, QUEUE)) == (None, "", "")
+    by_commands(sandbox, cluster)
+
+
+def by_commands(sandbox: ReadySandbox, cluster: Cluster) -> None:
+    """The same without a screen: installed, again, moved, not lowered without a word, deleted."""
+    for words, status, installed in (
+        ("manifest cache --version 1.0.0 --dry-run -o json", 0, ""),
+        ("manifest cache --version 1.0.0 --yes", 0, "1.0.0"),
+        ("manifest cache --version 1.0.0 --yes -o json", 0, "1.0.0"),
+        ("manifest cache --yes", 0, "1.1.0"),
+        ("manifest cache --version 1.0.0 --yes", 2, "1.1.0"),
+        ("install cache --yes", 2, "1.1.0"),
+        ("delete cache --yes", 0, ""),
+    ):
+        assert main([*words.split(), "--kubeconfig", str(sandbox.kubeconfig), "--context", "own"]) == status, words
+        assert version(cluster) == installed, words
+    assert cluster.get(MANIFEST) is None
 
 
 @pytest.fixture

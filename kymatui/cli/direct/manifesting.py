@@ -1,0 +1,129 @@
+"""`kymatui manifest NAME`: a module by a Manifest of kymatui's own operator, installed or moved to another version."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.asking import confirm
+from kymatui.cli.direct.options import Place, add_running, cancellable, opened
+from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import plain
+from kymatui.errors import KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.manifesting import Reconciled
+    from kymatui.wiring.manifesting import Manifesting, ManifestProposal
+
+
+class ManifestCommand:
+    """What it writes is shown first; the operator does the rest, and is followed."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="a module whose template says in which registry it lies")
+        parser.add_argument(
+            "--version", metavar="VERSION", default="", help="default: the newest that is no pre-release"
+        )
+        parser.add_argument(
+            "--force", action="store_true", help="take over fields that others own; the plan shows which"
+        )
+        parser.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.wiring.manifesting import Manifesting
+
+        with opened(args) as place:
+            if not args.dry_run:
+                place.may_write()
+            manifesting = Manifesting(place.session)
+            return _go(place, manifesting, _proposal(manifesting, args))
+
+
+MANIFEST = ManifestCommand()
+
+
+def _proposal(manifesting: Manifesting, args: argparse.Namespace) -> ManifestProposal:
+    versions = manifesting.versions(args.name)
+    stable = next((one for one in versions if "-" not in one), next(iter(versions), ""))
+    return manifesting.propose(args.name, args.version or stable)
+
+
+def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> int:
+    args = place.args
+    if args.dry_run:
+        return _show(proposal, args.output, "planned")
+    if proposal.changes_nothing:
+        return _say(proposal, args.output, "unchanged", f"{proposal.ref} says so already")
+    _refuse(proposal, args)
+    if args.output == "table":
+        say(_text(proposal, "table"), sys.stderr)
+    confirm(f"Write {proposal.ref} to {manifesting.cluster.name}?", yes=args.yes)
+    try:
+        with cancellable() as cancel:
+            written = manifesting.carry_out(proposal)
+            say(f"  {proposal.ref} is written", sys.stderr)
+            if not args.wait:
+                return _say(proposal, args.output, "written", f"{proposal.ref} is written; the operator does the rest")
+            words = manifesting.follow(proposal, written, threading.Event(), _tell, cancel, args.timeout)
+    except KymatuiError:
+        if args.output != "table":
+            _show(proposal, args.output, "unfinished")
+        raise
+    return _say(proposal, args.output, "done", words)
+
+
+def _refuse(proposal: ManifestProposal, args: argparse.Namespace) -> None:
+    """What needs more than was said."""
+    if not proposal.allowed:
+        raise RefusedError(f"you may not patch {proposal.ref}", hint="nothing was changed")
+    if proposal.lower and not args.allow_downgrade:
+        raise RefusedError(
+            f"{proposal.lower} is installed, and {proposal.version} is lower", hint="--allow-downgrade goes there"
+        )
+    if proposal.owners and not args.force:
+        raise RefusedError(f"others own fields of it: {'; '.join(proposal.owners)}", hint="--force takes them")
+
+
+def _tell(now: Reconciled) -> None:
+    waits = f" (waits for {now.actor.value})" if now.actor.value else ""
+    say(f"  {plain(now.words)}{waits}", sys.stderr)
+
+
+# printing
+
+
+def _show(proposal: ManifestProposal, form: str, outcome: str) -> int:
+    say(document(_json(proposal, outcome), form) if form in ("json", "yaml") else _text(proposal, form))
+    return 0
+
+
+def _say(proposal: ManifestProposal, form: str, outcome: str, words: str) -> int:
+    say(document(_json(proposal, outcome), form) if form in ("json", "yaml") else plain(words))
+    return 0
+
+
+def _text(proposal: ManifestProposal, form: str) -> str:
+    action = "same" if proposal.changes_nothing else "create" if proposal.live is None else "change"
+    where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
+    rows = [[action, f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
+    parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "WHAT"), rows)]
+    parts.append("\n".join(plain(line) for line in proposal.diff))
+    if not proposal.operator.works:
+        parts.append(f"warning: {plain(proposal.operator.words)}: nothing follows until `kymatui operator` is started")
+    return "\n\n".join(parts)
+
+
+def _json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
+    return {
+        "object": str(proposal.ref),
+        "name": proposal.module,
+        "version": proposal.version,
+        "installed": (proposal.live.version or None) if proposal.live is not None else None,
+        "manifest": proposal.body,
+        "conflicts": list(proposal.owners),
+        "operator": proposal.operator.words or None,
+        "outcome": outcome,
+    }
