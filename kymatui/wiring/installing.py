@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.refs import GroupVersionKind
@@ -76,9 +77,14 @@ def bundle_of(
 
 def _read(name: str, namespace: str, source: Source, blobs: Blobs) -> Bundle:
     if source.kustomization:
-        from kymatui.engine.sources.kustomize.building import from_path
+        from kymatui.engine.sources.kustomize.building import from_address, from_path
 
-        return from_path(source.kustomization, name=name, namespace=namespace)
+        if "://" in source.kustomization:
+            return from_address(source.kustomization, blobs, name=name, namespace=namespace)
+        archive, _, folder = source.kustomization.partition("//")
+        if folder and not Path(archive).is_file():
+            archive, folder = source.kustomization, ""
+        return from_path(archive, name=name, namespace=namespace, folder=folder)
     from kymatui.engine.sources import raw
 
     if "://" in source.file:

@@ -42,7 +42,12 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--file", metavar="PATH", default="", help="raw YAML: a file, a folder, or an https:// address")
     group.add_argument("--chart", metavar="CHART", default="", help="a path, a URL, oci://…, or a name with --repo")
     group.add_argument("--repo", metavar="URL", default="", help="the repository of the chart")
-    group.add_argument("--kustomize", metavar="PATH", default="", help="a folder with a kustomization")
+    group.add_argument(
+        "--kustomize",
+        metavar="PATH",
+        default="",
+        help="a kustomization: a folder, or an archive[//FOLDER], also at an https:// address",
+    )
     group.add_argument("-f", "--values", action="append", default=[], metavar="FILE", help="values of the chart")
     group.add_argument("--set", action="append", default=[], metavar="K=V", help="a value of the chart")
     group.add_argument("--set-string", action="append", default=[], metavar="K=V", help="a value that stays a text")

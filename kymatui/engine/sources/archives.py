@@ -101,13 +101,21 @@ def clean_path(name: str, where: str) -> str:
     return "/".join(parts)
 
 
-def without_root(files: dict[str, bytes], markers: tuple[str, ...]) -> dict[str, bytes]:
-    """Files without the one folder that holds them all, where a marker (Chart.yaml) stands in that folder alone."""
+def without_root(files: dict[str, bytes], markers: tuple[str, ...], where: str) -> dict[str, bytes]:
+    """Files without the one folder that holds them all, where a marker (Chart.yaml) stands in that folder alone.
+
+    Raises SourceError where it stands in several.
+    """
     if any(marker in files for marker in markers):
         return files
-    roots = {name.partition("/")[0] for name in files if "/" in name}
-    for root in sorted(roots):
-        if any(f"{root}/{marker}" in files for marker in markers):
-            inside = f"{root}/"
-            return {name.removeprefix(inside): data for name, data in files.items() if name.startswith(inside)}
-    return files
+    tops = sorted({name.partition("/")[0] for name in files if "/" in name})
+    roots = [root for root in tops if any(f"{root}/{marker}" in files for marker in markers)]
+    if len(roots) > 1:
+        raise SourceError(
+            f"{where}: several folders could be meant: {', '.join(roots)}",
+            hint="pack one alone, or name it: ARCHIVE//FOLDER",
+        )
+    if not roots:
+        return files
+    inside = f"{roots[0]}/"
+    return {name.removeprefix(inside): data for name, data in files.items() if name.startswith(inside)}

@@ -15,7 +15,6 @@ from kymatui.domain.manifests import HelmSource, ImageSpec, Install, KustomizeSo
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.ports import Blobs, Object
 from kymatui.engine.sources import charts, layers
-from kymatui.engine.sources.addresses import shown
 from kymatui.engine.sources.charts import LoadedChart, Values
 from kymatui.engine.sources.configs import InstallConfig, read_configs
 from kymatui.engine.sources.kustomize import building
@@ -29,7 +28,6 @@ from kymatui.ocm.modules import COMPONENTS
 
 V1BETA2: Final = "operator.kyma-project.io/v1beta2"
 RAW_MANIFEST: Final = "raw-manifest.yaml"
-ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +107,7 @@ class InstallReader:
     def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
         """An archive at an address, with the folder behind `//`; else a folder of this machine, where one may be."""
         if url:
-            address, _, folder = url.partition("://")[2].partition("//")
-            address = f"{url.partition('://')[0]}://{address}"
-            if not address.partition("?")[0].endswith(ARCHIVES):
-                raise SourceError(
-                    f"install {name}: {shown(url)} is no archive with a kustomization",
-                    hint=f"repositories are not cloned; name a file that ends with {', '.join(ARCHIVES)}",
-                )
-            where = shown(address)
-            return building.from_archive(self._blobs.url(address), where, name=name, folder=folder)
+            return building.from_address(url, self._blobs, name=name)
         if not path:
             raise SourceError(f"install {name}: a kustomization has a url or a path")
         if self._folder is None:

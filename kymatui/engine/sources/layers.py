@@ -119,7 +119,7 @@ def read_layer(data: bytes, where: str) -> Layer:
 
 def _classified(found: dict[str, bytes], where: str) -> Layer:
     files = {name: data for name, data in found.items() if not name.rpartition("/")[2].startswith("._")}
-    files = without_root(files, (CHART, *KUSTOMIZATIONS))
+    files = without_root(files, (CHART, *KUSTOMIZATIONS), where)
     if any(name in files for name in KUSTOMIZATIONS):
         return Layer(Shape.KUSTOMIZATION, files=files)
     if CHART in files:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.engine.bundles import Bundle, Origin
-from kymatui.engine.ports import Object
-from kymatui.engine.sources.addresses import digest_of_files
+from kymatui.engine.ports import Blobs, Object
+from kymatui.engine.sources.addresses import digest_of_files, shown
 from kymatui.engine.sources.archives import read_tar, without_root
 from kymatui.engine.sources.kustomize import generating, patching, transforming
 from kymatui.engine.sources.kustomize.fields import Fields
@@ -22,21 +22,38 @@ from kymatui.engine.sources.kustomize.trees import NAMES, ArchiveTree, FolderTre
 from kymatui.engine.sources.reading import SourceError, each_object
 from kymatui.helm.yaml import YamlError, load_exactly
 
+ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
 LOCAL: Final = "config.kubernetes.io/local-config"
 
 
-def from_path(path: str | Path, *, name: str, namespace: str = "default", boundary: Path | None = None) -> Bundle:
+def from_path(
+    path: str | Path, *, name: str, namespace: str = "default", folder: str = "", boundary: Path | None = None
+) -> Bundle:
     """What a kustomization of this machine builds: a folder, or an archive with one (.tar, .tar.gz, .tgz).
 
+    folder    where it stands in the archive
     boundary  a folder that nothing may be read outside of. Raises SourceError.
     """
     tree = FolderTree(boundary)
     root = tree.resolve(str(Path(path).absolute()))
     if (data := tree.read(root)) is not None:
-        return from_archive(data, str(path), name=name, namespace=namespace)
+        return from_archive(data, str(path), name=name, namespace=namespace, folder=folder)
     objects = build(Place(tree, root))
     seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
     return Bundle(name, namespace, Origin("kustomize", str(path), digest=digest_of_files(seen)), objects=tuple(objects))
+
+
+def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
+    """The same of an archive at an address, with its folder behind `//`. Raises SourceError, and the port's errors."""
+    scheme, _, rest = address.partition("://")
+    place, _, folder = rest.partition("//")
+    if not place.partition("?")[0].endswith(ARCHIVES):
+        raise SourceError(
+            f"{shown(address)} is no archive with a kustomization",
+            hint=f"repositories are not cloned; name a file that ends with {', '.join(ARCHIVES)}",
+        )
+    url = f"{scheme}://{place}"
+    return from_archive(blobs.url(url), shown(url), name=name, namespace=namespace, folder=folder)
 
 
 def from_archive(data: bytes, where: str, *, name: str, namespace: str = "default", folder: str = "") -> Bundle:
@@ -48,7 +65,7 @@ def from_files(
     files: dict[str, bytes], where: str, *, name: str, namespace: str = "default", folder: str = ""
 ) -> Bundle:
     """The same of files by their paths; one folder that holds them all need not be named."""
-    found = files if folder else without_root(files, NAMES)
+    found = files if folder else without_root(files, NAMES, where)
     objects = build(Place(ArchiveTree(found, where), f"/{folder.strip('/')}"))
     origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
     return Bundle(name, namespace, origin, objects=tuple(objects))

@@ -10,6 +10,7 @@ import pytest
 from kymatui.engine.sources.kustomize import building
 from kymatui.engine.sources.kustomize.resources import parse_requirements
 from kymatui.engine.sources.reading import SourceError
+from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import link, tar
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n"
@@ -135,6 +136,18 @@ def test_a_folder_of_this_machine(tmp_path: Path) -> None:
     assert (bundle.name, bundle.namespace, bundle.origin.kind) == ("m", "shop", "kustomize")
     (tmp_path / "k.tgz").write_bytes(tar({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": MAP}, packed=True))
     assert building.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
+
+
+def test_of_several_kustomizations_in_an_archive_one_has_to_be_named() -> None:
+    files = {f"{name}/kustomization.yaml": f"resources: [m.yaml]\nnamePrefix: {name}-\n" for name in "ab"}
+    data = tar({**files, "a/m.yaml": MAP, "b/m.yaml": MAP})
+    with pytest.raises(SourceError, match="archive: several folders could be meant: a, b"):
+        building.from_archive(data, "archive", name="m")
+    blobs = StoredBlobs(urls={"https://x.io/k.tgz": data})
+    made = building.from_address("https://x.io/k.tgz//b", blobs, name="m")
+    assert made.objects[0]["metadata"]["name"].startswith("b-")
+    with pytest.raises(SourceError, match=r"https://x\.io/k is no archive"):
+        building.from_address("https://x.io/k", blobs, name="m")
 
 
 def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
