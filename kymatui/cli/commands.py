@@ -59,7 +59,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("adopt", "take over what somebody else installed", "kymatui.cli.direct.adopting:ADOPT"),
     Command("manifest", "install or move a module by a Manifest", "kymatui.cli.direct.manifesting:MANIFEST"),
     Command("delete", "take a module away, guided", "kymatui.cli.direct.deleting:DELETE"),
-    Command("manifest", "install modules by Manifests of kymatui's operator, or move them", "kymatui.cli.manifesting"),
     Command("finalizers", "tell what holds a deletion up; let go of one", "kymatui.cli.direct.finalizers:FINALIZERS"),
     Command("restore", "create again what a deletion kept", "kymatui.cli.direct.restoring:RESTORE"),
     Command("reconcile", "install what one Manifest asks for, once", "kymatui.cli.operating:RECONCILE"),
