@@ -7,7 +7,9 @@ and never got well must not count as done because somebody ran the same again.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +73,33 @@ class CampaignBook:
     def _write(self, mark: Mark, runtime: str) -> None:
         if self._journal is not None:
             self._journal.write(mark, self._what, f"{self._module} {runtime}")
+
+
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """An edit over a fleet whose program ended: what of which module, and the runtimes that it was at then."""
+
+    verb: str
+    module: str
+    runtimes: tuple[str, ...]
+
+
+def halted(context: str) -> tuple[Halted, ...]:
+    """The edits over the runtimes of a control plane that were cut off with their program on this machine."""
+    from kymatui.engine.identities import is_dead
+    from kymatui.engine.journals import Entry, Mark, read_journal
+
+    path, last, found = _path(context), dict[str, Entry](), defaultdict[tuple[str, str], list[str]](list)
+    try:
+        for entry in read_journal(path) if path.exists() else ():
+            last[entry.on] = entry
+    except ConfigurationError:
+        return ()
+    for entry in last.values():
+        if entry.mark is Mark.BEGUN and is_dead(entry.run):
+            module, _, runtime = entry.on.partition(" ")
+            found[entry.what.partition(" ")[0], module].append(runtime)
+    return tuple(Halted(verb, module, tuple(names)) for (verb, module), names in found.items())
 
 
 def _left(last: Mapping[str, tuple[str, Mark]], what: str) -> frozenset[str]:

@@ -10,11 +10,13 @@ from typing import cast
 
 import pytest
 
+from kymatui.domain.toggling import Toggle, Verb
 from kymatui.engine.identities import own_identity
 from kymatui.engine.journals import RUN, Journal, Mark, read_journal
 from kymatui.engine.ports import Cluster
 from kymatui.engine.running import begin
 from kymatui.errors import PartlyDoneError
+from kymatui.wiring.campaign_books import CampaignBook, Halted, halted
 from kymatui.wiring.engine import journal_path
 from kymatui.wiring.unfinished import cut_off, runtimes_cut_off
 
@@ -168,3 +170,25 @@ os._exit(0)
     assert runtimes_cut_off("kcp") == ("kcp-system/r1", "kcp-system/r2")
     assert [[one.name for one in cut_off(name)] for name in ("kcp", "kcp/kcp-system/r1")] == [["keda"], ["keda"]]
     assert (runtimes_cut_off("kc"), runtimes_cut_off("kcp/kcp-system/r1")) == ((), ())
+
+
+def test_an_edit_over_many_runtimes_is_told_of_when_its_program_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    dead = own_identity().replace(f" pid {os.getpid()} ", f" pid {gone.pid} ")
+    monkeypatch.setattr("kymatui.engine.identities.own_identity", lambda: dead)
+    book = CampaignBook("kcp", Toggle(Verb.ENABLE, "keda"))
+    assert (book.unfinished(), halted("kcp")) == (frozenset(), ())
+    book.open()
+    for name in ("kcp-system/r1", "kcp-system/r2", "kcp-system/r3"):
+        book.begun(name)
+    book.done("kcp-system/r1")
+    book.failed("kcp-system/r2")
+    book.close()
+    assert halted("kcp") == (Halted("enable", "keda", ("kcp-system/r3",)),)
+    assert book.unfinished() == {"kcp-system/r2", "kcp-system/r3"}
+    assert CampaignBook("kcp", Toggle(Verb.DISABLE, "keda")).unfinished() == frozenset()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.toggling import Verb
 from kymatui.ui.text import plain
+from kymatui.wiring.campaign_books import halted
 from kymatui.wiring.unfinished import CutOff, cut_off, runtimes_cut_off
 
 if TYPE_CHECKING:
@@ -22,7 +23,16 @@ async def look_back(app: KymatuiApp, context: str) -> None:
 
 
 async def look_around(app: KymatuiApp, control: str) -> None:
-    """Tells on which runtimes of a control plane something was cut off."""
+    """Tells on which runtimes of a control plane something was cut off, and which edits over many of them were."""
+    for edit in await app.desk.aside(lambda: halted(control)):
+        names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
+        more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
+        app.problem(
+            plain(
+                f"“{edit.verb} {edit.module}” over many runtimes was cut off at {names}{more}: mark the runtimes again "
+                "(space) and plan it (p), it goes on where it stopped"
+            )
+        )
     for name in await app.desk.aside(lambda: runtimes_cut_off(control)):
         app.problem(plain(f"something was cut off on the runtime {name}: open it, there it is told and gone on with"))
 
