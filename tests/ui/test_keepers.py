@@ -352,11 +352,17 @@ def by_commands(sandbox: ReadySandbox, cluster: Cluster) -> None:
         ("manifest cache --yes", 0, "1.1.0"),
         ("manifest cache --version 1.0.0 --yes", 2, "1.1.0"),
         ("install cache --yes", 2, "1.1.0"),
-        ("delete cache --yes", 0, ""),
+        ("manifest cache queue --version 1.0.0 --yes", 64, "1.1.0"),
+        ("manifest queue nonsense --yes", 2, "1.1.0"),
+        ("manifest cache queue --yes -o json", 0, "1.1.0"),
+        ("manifest cache queue --yes", 0, "1.1.0"),
+        ("delete cache queue --yes", 0, ""),
     ):
         assert main([*words.split(), "--kubeconfig", str(sandbox.kubeconfig), "--context", "own"]) == status, words
         assert version(cluster) == installed, words
-    assert cluster.get(MANIFEST) is None
+        with_queue = words == "manifest cache queue --yes"
+        assert version(cluster, QUEUE) == "1.1.0" or not with_queue, words
+    assert (cluster.get(MANIFEST), version(cluster, QUEUE)) == (None, "")
 
 
 @pytest.fixture

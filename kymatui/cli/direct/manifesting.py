@@ -11,7 +11,7 @@ from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import Place, add_running, cancellable, opened
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
-from kymatui.errors import KymatuiError, RefusedError
+from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.manifesting import Reconciled
@@ -22,7 +22,8 @@ class ManifestCommand:
     """What it writes is shown first; the operator does the rest, and is followed."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="a module whose template says in which registry it lies")
+        what = "a module whose template says in which registry it lies; several are one plan"
+        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
         parser.add_argument(
             "--version", metavar="VERSION", default="", help="default: the newest that is no pre-release"
         )
@@ -33,22 +34,22 @@ class ManifestCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.direct.manifests import write_several
         from kymatui.wiring.manifesting import Manifesting
 
+        names = list(dict.fromkeys(args.names))
+        if args.version and len(names) > 1:
+            raise UsageError("--version is about one module", hint="name that alone")
         with opened(args) as place:
             if not args.dry_run:
                 place.may_write()
             manifesting = Manifesting(place.session)
-            return _go(place, manifesting, _proposal(manifesting, args))
+            if len(names) > 1:
+                return write_several(place, manifesting, names)
+            return _go(place, manifesting, manifesting.propose(names[0], args.version or manifesting.newest(names[0])))
 
 
 MANIFEST = ManifestCommand()
-
-
-def _proposal(manifesting: Manifesting, args: argparse.Namespace) -> ManifestProposal:
-    versions = manifesting.versions(args.name)
-    stable = next((one for one in versions if "-" not in one), next(iter(versions), ""))
-    return manifesting.propose(args.name, args.version or stable)
 
 
 def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> int:
@@ -57,9 +58,9 @@ def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> i
         return _show(proposal, args.output, "planned")
     if proposal.changes_nothing:
         return _say(proposal, args.output, "unchanged", f"{proposal.ref} says so already")
-    _refuse(proposal, args)
+    refuse(proposal, args)
     if args.output == "table":
-        say(_text(proposal, "table"), sys.stderr)
+        say(proposal_text(proposal, "table"), sys.stderr)
     confirm(f"Write {proposal.ref} to {manifesting.cluster.name}?", yes=args.yes)
     try:
         with cancellable() as cancel:
@@ -67,7 +68,7 @@ def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> i
             say(f"  {proposal.ref} is written", sys.stderr)
             if not args.wait:
                 return _say(proposal, args.output, "written", f"{proposal.ref} is written; the operator does the rest")
-            words = manifesting.follow(proposal, written, threading.Event(), _tell, cancel, args.timeout)
+            words = manifesting.follow(proposal, written, threading.Event(), tell, cancel, args.timeout)
     except KymatuiError:
         if args.output != "table":
             _show(proposal, args.output, "unfinished")
@@ -75,8 +76,8 @@ def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> i
     return _say(proposal, args.output, "done", words)
 
 
-def _refuse(proposal: ManifestProposal, args: argparse.Namespace) -> None:
-    """What needs more than was said."""
+def refuse(proposal: ManifestProposal, args: argparse.Namespace) -> None:
+    """Raises RefusedError where it needs more than was said."""
     if not proposal.allowed:
         raise RefusedError(f"you may not patch {proposal.ref}", hint="nothing was changed")
     if proposal.lower and not args.allow_downgrade:
@@ -87,7 +88,8 @@ def _refuse(proposal: ManifestProposal, args: argparse.Namespace) -> None:
         raise RefusedError(f"others own fields of it: {'; '.join(proposal.owners)}", hint="--force takes them")
 
 
-def _tell(now: Reconciled) -> None:
+def tell(now: Reconciled) -> None:
+    """How far the operator is, on standard error."""
     waits = f" (waits for {now.actor.value})" if now.actor.value else ""
     say(f"  {plain(now.words)}{waits}", sys.stderr)
 
@@ -96,16 +98,17 @@ def _tell(now: Reconciled) -> None:
 
 
 def _show(proposal: ManifestProposal, form: str, outcome: str) -> int:
-    say(document(_json(proposal, outcome), form) if form in ("json", "yaml") else _text(proposal, form))
+    say(document(proposal_json(proposal, outcome), form) if form in ("json", "yaml") else proposal_text(proposal, form))
     return 0
 
 
 def _say(proposal: ManifestProposal, form: str, outcome: str, words: str) -> int:
-    say(document(_json(proposal, outcome), form) if form in ("json", "yaml") else plain(words))
+    say(document(proposal_json(proposal, outcome), form) if form in ("json", "yaml") else plain(words))
     return 0
 
 
-def _text(proposal: ManifestProposal, form: str) -> str:
+def proposal_text(proposal: ManifestProposal, form: str) -> str:
+    """What is written where, line by line."""
     action = "same" if proposal.changes_nothing else "create" if proposal.live is None else "change"
     where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
     rows = [[action, f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
@@ -116,7 +119,8 @@ def _text(proposal: ManifestProposal, form: str) -> str:
     return "\n\n".join(parts)
 
 
-def _json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
+def proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
+    """`{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "outcome"}`."""
     return {
         "object": str(proposal.ref),
         "name": proposal.module,
