@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from kymatui.ui.app import KymatuiApp
-from kymatui.ui.desk import Desk
+from kymatui.ui.desk import JOBS, Desk
 from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.fleet_view import RuntimeViews
 from kymatui.ui.presenters.catalog_columns import ALL, chosen
@@ -56,8 +56,7 @@ class Stage:
     async def _clear(self) -> None:
         app = self._app
         app.workers.cancel_all()
-        app.desk.close()
-        app.desk = Desk(app, app._mailbox.put)
+        self._new_desk()
         app.ways = Ways(app)
         app.clear_notifications()
         app.problems.clear()
@@ -75,6 +74,14 @@ class Stage:
             assert app.shown is not None
             app.shown.catch_up()
         await settled()
+
+    def _new_desk(self) -> None:
+        """What jobs of the last test still have to say is not told to the next."""
+        app = self._app
+        app.desk._publish = lambda *_: None
+        app.desk.close()
+        app._mailbox._values.pop(JOBS, None)
+        app.desk = Desk(app, app._mailbox.put)
 
     def _as_at_first(self, screen: Screen[Any]) -> bool:
         """Whether nothing of the first screen was changed but the place of its cursor."""
