@@ -18,16 +18,21 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.presenters.restoring import question
+from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.jobs import JobsScreen
 from kymatui.ui.screens.menu import MenuScreen
 from kymatui.ui.screens.plan import PlanScreen
+from kymatui.wiring.backups import Backup
 from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import table, until
 from tests.ui.fleets import StillRuntime, fleet_app, two_sides
 from tests.ui.pictures import draw
+from tests.ui.previews import PREVIEW
 from tests.ui.stages import Stages
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
@@ -110,6 +115,15 @@ async def _jobs(pilot: Pilot[Any]) -> None:
     waiting.go_on.set()
 
 
+BACKUPS = [
+    Backup(Path(f"{module}.yaml"), module, version, cluster, "", b.NOW - hours * 3600, count)
+    for module, version, cluster, hours, count in (
+        ("keda", "1.6.0", "prod-eu", 2, 14),
+        ("docker-registry", "0.11.0", "prod-eu", 71, 27),
+        ("keda", "1.5.0", "dev-eu", 300, 9),
+    )
+]
+
 SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
@@ -119,9 +133,12 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     "jobs": _jobs,
     "deletion": showing(lambda: StillScreen("keda")),
     "form": showing(form),
+    "upgrade": showing(lambda: PlanScreen(replace(PREVIEW, missing=())), "n"),
+    "restore": showing(lambda: ChoiceScreen("restore what was deleted", [question(BACKUPS, "prod-eu", "")])),
+    "audit": pressing("j"),
 }
 
-CHANGING = ("changes", "jobs")
+CHANGING = ("changes", "jobs", "audit")
 """What leaves traces in the world of its app, which therefore is nobody else's."""
 
 # of a fleet, with keys
@@ -159,9 +176,16 @@ def test_the_picture_is_what_the_screen_looks_like(name: str, stages: Stages, mo
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
     monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
     own = (name,) if name in CHANGING else ()
-    stage = stages.at((120, 32), lambda: app_on(StillSession(world())), "still", *own)
+    monkeypatch.setattr("kymatui.ui.flows.restoring.backups", list)
+    stage = stages.at((120, 32), lambda: _app(name), "still", *own)
     stage.run(stage.begin())
     _keep(name, stage.run(draw(stage.pilot, SCENES[name])))
+
+
+def _app(name: str) -> KymatuiApp:
+    if name != "audit":
+        return app_on(StillSession(world()))
+    return KymatuiApp(lambda: StillSession(world()), settings=Settings(), clock=lambda: b.NOW, audit=True)
 
 
 def test_the_readme_shows_every_picture() -> None:

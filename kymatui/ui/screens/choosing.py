@@ -60,7 +60,8 @@ class ChoiceScreen(ModalScreen[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="choice") as box:
             box.border_title = plain(self._title)
-            box.border_subtitle = "j and k choose, tab next question, enter goes on"
+            several = "tab next question, " if len(self._questions) > 1 else ""
+            box.border_subtitle = f"j and k choose, {several}enter goes on"
             for question in self._questions:
                 yield PlanTable(_columns(question), id=f"choice-{question.id}")
             yield Static("", id="choice-note")

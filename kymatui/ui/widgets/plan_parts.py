@@ -33,8 +33,8 @@ _MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and o
 
 LINE_COLUMNS = (
     Column("mark", "", 1),
-    Column("name", "OBJECT", 24, flex=3),
-    Column("note", "WHAT", 14, flex=2, priority=1),
+    Column("name", "OBJECT", 24, flex=5),
+    Column("note", "WHAT", 10, flex=1, priority=1),
 )
 
 
