@@ -6,6 +6,7 @@ What one of them does costs that one only; what the control plane's Secret says 
 from __future__ import annotations
 
 import copy
+import json
 import socket
 import threading
 import time
@@ -217,6 +218,29 @@ def test_a_fleet_that_is_listed_anew_stays_whole(fleet: Fleet, remote: RemoteSes
     found = settled(remote.picture, lambda picture: picture.runtimes[CONTROL, "r42"].state == "Warning")
     assert len(found.runtimes) == len(NAMES)
     assert [change for change in found.changes if change.what == "runtime"] == []
+
+
+def test_a_runtimes_screens_go_by_lifecycle_managers_own_policy(fleet: Fleet, look: Callable[..., Looked]) -> None:
+    """As its Deployment mounts it; asked again by hand, since it is not watched."""
+    metadata = {"namespace": CONTROL, "name": "klm"}
+    policy = json.dumps({"rules": [], "default": {"days": ["Sat"], "begin": "21:00:00Z", "end": "00:00:00Z"}})
+    mount = [{"name": "p", "mountPath": "/etc/maintenance-policy"}]
+    container = {"name": "manager", "image": "klm", "args": ["--restricted-default-modules=inner"], "volumeMounts": mount}
+    pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "klm"}}]}
+    labels = {"app": "klm"}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    fleet.control.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"policy.json": policy}})
+    fleet.control.put({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+    session = look("r44").session
+    eventually(lambda: session.pair().rules.windows is not None, "the policy is known", timeout=30)
+    assert session.pair().rules.restricted == {"inner"}
+    assert session.snapshot().rules == session.pair().rules, "the catalog goes by it, too"
+    assert session.notes == (f"the policy of maintenance windows is ConfigMap {CONTROL}/klm",)
+    fleet.control.remove("deployments.apps", "klm", CONTROL)
+    session.retry()
+    eventually(lambda: "has no Deployment of it" in "".join(session.notes), "it is asked again", timeout=30)
+    assert session.pair().rules.windows is None
 
 
 # runtimes
