@@ -25,7 +25,7 @@ from kymatui.ui.presenters.keys import KeyHelp, key_name
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.key_bar import KeyBar
-from kymatui.ui.widgets.plan_parts import LINE_COLUMNS, TONES, DiffView, PlanTable, Tick
+from kymatui.ui.widgets.plan_parts import TONES, DiffView, PlanTable, Tick, line_columns
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tones import toned
 
@@ -75,7 +75,7 @@ class PlanScreen(ModalScreen[Answer]):
             yield Static(self._head(), id="plan-head")
             without = not any(line.diff for line in self.preview.lines)
             with Container(id="plan-panes", classes="-without-diff" if without else ""):
-                yield PlanTable(LINE_COLUMNS, id="plan-lines")
+                yield PlanTable(line_columns(self.preview.lines), id="plan-lines")
                 yield DiffView(id="plan-diff")
             with VerticalScroll(id="plan-notes", can_focus=False):
                 yield Static(self._notes(), id="plan-words")

@@ -31,11 +31,16 @@ TONES = {
 _MOVES = ("table.down", "table.up", "table.page-down", "table.page-up", "table.first", "table.last")
 _MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and one.id in _MOVES]
 
-LINE_COLUMNS = (
-    Column("mark", "", 1),
-    Column("name", "OBJECT", 24, flex=5),
-    Column("note", "WHAT", 10, flex=1, priority=1),
-)
+
+def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
+    """Names and notes share the room as they need it."""
+    name = max((len(line.name) for line in lines), default=1)
+    note = max((len(line.note or line.mark.word) for line in lines), default=1)
+    return (
+        Column("mark", "", 1),
+        Column("name", "OBJECT", min(name, 24), flex=max(name - 24, 0)),
+        Column("note", "WHAT", min(note, 12), flex=max(note - 12, 0), priority=1),
+    )
 
 
 class PlanTable(RowTable, inherit_bindings=False):
