@@ -28,11 +28,16 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from kymatui.domain.fleet_pictures import FleetPicture
     from kymatui.domain.pairs.pair import Pair
     from kymatui.domain.watcher_chains import Chain
     from kymatui.ui.fleet_app import FleetApp
     from kymatui.ui.fleet_view import FleetSource
+
+PAUSE = 5.0
+"""Seconds between two looks at the windows of a whole fleet: 5,000 of them take 0.3 s."""
 
 
 class Explained(Protocol):
@@ -163,6 +168,23 @@ class WindowsScreen(ExplainingScreen):
     EMPTY = "There is no runtime."
     KIND = "windows"
     name_in_help: ClassVar[str] = "Maintenance windows"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._later: Timer | None = None
+
+    def show_catalog(self) -> None:
+        """Thousands of windows are worked out now and then, and not with every change of any runtime."""
+        if self._later is not None:
+            return
+        if self.fleet_app.runtime_key is None and self._told is not None:
+            self._later = self.set_timer(PAUSE, self._show_late)
+        else:
+            super().show_catalog()
+
+    def _show_late(self) -> None:
+        self._later = None
+        super().show_catalog()
 
     def reader(self) -> Callable[[], Told] | None:
         now = self.kymatui.clock()
