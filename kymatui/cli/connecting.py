@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -62,6 +63,17 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
     group.add_argument("--kcp-context", metavar="NAME", default=default, help=f"{control} (default: --context)")
     group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=runtime)
     group.add_argument("--skr-context", metavar="NAME", default=default, help=runtime)
+
+
+_ABOUT_RUNTIMES = re.compile(
+    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|manage"
+    r"|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+)
+
+
+def at_runtime(text: str, runtime: str) -> str:
+    """A text in which the commands that can be about a runtime are about this one."""
+    return _ABOUT_RUNTIMES.sub(lambda found: f"`{found[1]} --remote {runtime}`", text)
 
 
 def remote_wanted(

@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         module = args.command_module
         return int(module.run(args))
     except KymatuiError as error:
+        _place(error, args)
         _report(error)
         _answer(error, getattr(args, "output", ""))
         return error.exit_code
@@ -54,6 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _abandon(sys.stdout)
         return 141
+
+
+def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
+    """Commands that it advises are about the runtime which this one was about."""
+    runtime = getattr(args, "remote", None)
+    if isinstance(runtime, str) and runtime.strip("*"):  # and not the whole fleet
+        from kymatui.cli.connecting import at_runtime
+
+        error.args, error.hint = (at_runtime(str(error), runtime),), at_runtime(error.hint, runtime)
 
 
 def _report(error: KymatuiError) -> None:

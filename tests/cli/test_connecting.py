@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.cli.connecting import connected, wanted
+from kymatui.cli.connecting import at_runtime, connected, wanted
 from kymatui.errors import ConfigurationError
 from tests.adapters.clusters import write_kubeconfig
 
@@ -70,3 +70,17 @@ def test_a_context_that_is_configured_read_only_is_opened_so(context: str, shut:
     session = connected(*wanted(words(kubeconfig=str(tmp_path / "two"), context=context), environment))
     assert session.read_only is shut
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("run `kymatui module keda`", "run `kymatui module keda --remote one`"),
+        ("`kymatui check a`, `kymatui plan`", "`kymatui check a --remote one`, `kymatui plan --remote one`"),
+        ("`kymatui catalog --remote RUNTIME`", "`kymatui catalog --remote RUNTIME`"),
+        ("`kymatui fleet` lists them", "`kymatui fleet` lists them"),
+        ("`kymatui upgrade …`, or kubectl", "`kymatui upgrade … --remote one`, or kubectl"),
+    ],
+)
+def test_what_is_advised_for_a_runtime_is_about_it(text: str, told: str) -> None:
+    assert at_runtime(text, "one") == told
