@@ -21,6 +21,7 @@ from kymatui.engine.holders import HELM_MANAGER
 from kymatui.engine.ports import Cluster, Object
 
 _MISSING: Final = object()
+_STATUS: Final = "f:status"
 _NEVER_SENT: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
@@ -34,7 +35,11 @@ def leftovers(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) ->
         elif one.manager != manager:
             others |= one.fields
     wanted = _as_stored(body)
-    found = {cut for path in helms if (cut := _lacking(path, wanted, others)) and value_at(live, cut) is not None}
+    found = {
+        cut
+        for path in helms
+        if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and value_at(live, cut) is not None
+    }
     return tuple(sorted(found))
 
 
@@ -69,6 +74,7 @@ def _handed(live: Object, manager: str) -> list[Mapping[str, Any]]:
     fields: dict[str, Any] = dict(base.get("fieldsV1") or {})
     for one in taken:
         fields = _united(fields, one.get("fieldsV1") or {})
+    fields.pop(_STATUS, None)  # nobody applies a status: it would go
     made = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
     kept = [one for one in entries if one is not own and one not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [made, *kept]}]

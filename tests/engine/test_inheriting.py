@@ -34,6 +34,7 @@ LIVE: Json = {
     "kind": "Thing",
     "metadata": {"name": "a", "labels": {"l": "1"}, "finalizers": ["x/y", "z"], "resourceVersion": "1"},
     "data": {"a": "1", "b": "2"},
+    "status": {"ready": True},
     "spec": {"args": ["x"], "ports": [{"name": n, "port": p, "protocol": "TCP"} for n, p in (("h", 80), ("s", 81))]},
 }
 ALL: Json = {key: LIVE[key] for key in ("apiVersion", "kind", "data", "spec")} | {"metadata": {"labels": {"l": "1"}}}
@@ -81,6 +82,7 @@ def test_what_helm_alone_owns_and_a_manifest_has_not_is_left_over(body: Json, go
         ([written({"f:data": {"f:b": {}}}, subresource="status")], []),
         ([written({"f:data": {"f:b": {}}}, "somebody")], []),
         ([written({"f:data": {"f:gone": {}}})], []),
+        ([written({"f:status": {"f:ready": {}}})], []),
         ([], []),
     ],
 )
