@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kymatui.domain.objects import read_kind
@@ -26,14 +26,14 @@ _NEVER_SENT: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
 def leftovers(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> tuple[Path, ...]:
-    """The fields and items of `live` that helm alone owns and `body` does not have: applying would leave them."""
-    helms: set[Path] = set()
-    others: set[Path] = set()
-    for one in writers(live):
-        if one.manager == HELM_MANAGER and not one.subresource:
-            helms |= one.fields
-        elif one.manager != manager:
-            others |= one.fields
+    """The fields and items of `live` that helm alone owns and `body` does not have: applying would leave them.
+
+    What helm wrote in another version of the kind has other names, and is left alone.
+    """
+    entries = live["metadata"].get("managedFields") or ()
+    ours = [one for one in entries if one.get("manager") in (HELM_MANAGER, manager) and not one.get("subresource")]
+    helm = [one for one in ours if one["manager"] == HELM_MANAGER and one.get("apiVersion") == body.get("apiVersion")]
+    helms, others = _owned(helm), _owned([one for one in entries if one not in ours])
     wanted = _as_stored(body)
     found = {
         cut
@@ -41,6 +41,11 @@ def leftovers(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) ->
         if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and value_at(live, cut) is not None
     }
     return tuple(sorted(found))
+
+
+def _owned(entries: Sequence[Mapping[str, Any]]) -> frozenset[Path]:
+    found = writers({"metadata": {"managedFields": entries}})
+    return frozenset(path for one in found for path in one.fields)
 
 
 def successor(live: Mapping[str, Any], body: Mapping[str, Any], gone: Iterable[Path]) -> Object:

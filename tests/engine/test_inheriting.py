@@ -43,7 +43,8 @@ PORTS = ("f:spec", "f:ports")
 
 
 def written(fields: Json, manager: str = "helm", operation: str = "Apply", **more: Any) -> Json:
-    return {"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields, **more}
+    found = {"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields}
+    return {**found, **more}
 
 
 def live(*entries: Json) -> Json:
@@ -82,6 +83,7 @@ def test_what_helm_alone_owns_and_a_manifest_has_not_is_left_over(body: Json, go
         ([written({"f:data": {"f:b": {}}}, subresource="status")], []),
         ([written({"f:data": {"f:b": {}}}, "somebody")], []),
         ([written({"f:data": {"f:gone": {}}})], []),
+        ([written({"f:data": {"f:b": {}}}, apiVersion="v1beta1")], []),
         ([written({"f:status": {"f:ready": {}}})], []),
         ([], []),
     ],
