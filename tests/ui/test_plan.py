@@ -89,12 +89,14 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
 async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked(pilot: Pilot[Any]) -> None:
     asked = Asked(pilot, app := await ready(pilot))
     await asked.show(replace(PREVIEW, missing=()))
-    await asked.press("enter")
-    assert isinstance(app.screen, PlanScreen)
-    await asked.press("space", "enter")
-    assert isinstance(app.screen, PlanScreen)
-    await asked.press(*"docker-registr", "enter")
-    assert isinstance(app.screen, PlanScreen)
+    for keys, said in (
+        (("enter",), "before that: agree with space"),
+        (("space", "enter"), "before that: type docker-registry to agree"),
+        ([*"docker-registr", "enter"], "before that: type docker-registry to agree"),
+    ):
+        await asked.press(*keys)
+        assert isinstance(app.screen, PlanScreen)
+        assert text(app, "#plan-off") == said
     await asked.press("y", "enter")
     assert isinstance(app.screen, ConfirmScreen)
     await asked.press("y")

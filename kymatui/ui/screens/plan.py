@@ -60,6 +60,7 @@ class PlanScreen(ModalScreen[Answer]):
         self._outdated = outdated
         self._why_outdated = ""
         self._only_changes = False
+        self._asked = False
 
     @property
     def kymatui(self) -> KymatuiApp:
@@ -130,8 +131,10 @@ class PlanScreen(ModalScreen[Answer]):
         """Whether the plan still holds, and whether anything may be written."""
         self._why_outdated = self._outdated()
         off = self.why_off("accept")
-        self.query_one("#plan-off", Static).update(toned(plain(f"off: {off}"), "error") if off else "")
-        self.query_one("#plan-off").display = bool(off)
+        asked = next(self.preview.not_agreed(self.ticked, self.typed), None) if self._asked else None
+        said = toned(plain(f"off: {off}"), "error") if off else toned(plain(_asking(asked)), "warning")
+        self.query_one("#plan-off", Static).update(said)
+        self.query_one("#plan-off").display = bool(said.plain)
         self.refresh_bindings()
 
     def why_off(self, action: str) -> str:
@@ -180,10 +183,10 @@ class PlanScreen(ModalScreen[Answer]):
     def _ask_for(self, one: Consent) -> None:
         if one.typed:
             next(field for field in self.query(Input) if field.name == one.id).focus()
-            self.notify(f"type {one.typed} to agree", markup=False, severity="warning", timeout=3)
         else:
             next(tick for tick in self.query(Tick) if tick.consent.id == one.id).focus()
-            self.notify("agree with space first", severity="warning", timeout=3)
+        self._asked = True
+        self._look()
 
     def action_change(self, by: int) -> None:
         """The next line that is not the same."""
@@ -237,3 +240,10 @@ class PlanScreen(ModalScreen[Answer]):
             if active.binding.id and active.binding.description and not active.binding.system
         ]
         self.app.push_screen(HelpScreen("Keys › plan", keys))
+
+
+def _asking(one: Consent | None) -> str:
+    """What is still to be agreed to."""
+    if one is None:
+        return ""
+    return f"before that: type {one.typed} to agree" if one.typed else "before that: agree with space"
