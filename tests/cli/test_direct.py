@@ -14,13 +14,14 @@ import yaml
 from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.direct import options
 from kymatui.cli.main import main
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
+from tests.engine.places import eventually
 from tests.ocm.components import public_pem
-from tests.sandboxes.starting import told_sandbox
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -31,10 +32,9 @@ SPACE = "backup-operator"
 pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
 
 
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
+@pytest.fixture
+def kubeconfig(installing: Path) -> Path:
+    return installing
 
 
 @pytest.fixture
@@ -304,8 +304,10 @@ def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_t
     assert (status, out) == (0, "10 created, 0 were there already\n")
     cluster.forget_kinds()
     assert cluster.get(ObjectRef(BACKUP, "default", "theirs")) is not None
-    cluster.delete(ObjectRef(BACKUP, "default", "theirs"))
-    cluster.delete(ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", SPACE))
+    restored = [read_ref(body) for body in yaml.safe_load_all(kept.read_text())]
+    for ref in sorted(restored, key=lambda ref: ref.kind != BACKUP):  # as long as their manager is there
+        cluster.delete(ref)
+        eventually(lambda gone=ref: gone.kind != BACKUP or cluster.get(gone) is None)  # type: ignore[misc]
 
 
 def test_a_plan_is_kept_carried_out_later_and_refused_when_the_cluster_has_moved_on(

