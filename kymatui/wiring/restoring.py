@@ -180,6 +180,14 @@ def restore(
     return Restored(tuple(made), tuple(there), tuple(failed))
 
 
+def was_installed_here(objects: Sequence[Object]) -> bool:
+    """Whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
+    from kymatui.engine.holders import LABEL_PART_OF
+
+    labels = ((body.get("metadata") or {}).get("labels") or {} for body in objects)
+    return any(LABEL_PART_OF in some for some in labels)
+
+
 @dataclass(slots=True)
 class _Run:
     cluster: Cluster

@@ -268,7 +268,9 @@ async def restore(person: Person, cluster: Cluster) -> None:
     assert person.lines() == ["+ ConfigMap modules/cache create"]
     number = len(person.app.desk.jobs) + 1
     await person.accepts()
-    assert await person.ended(number) == "done: 1 created, 0 were there already"
+    assert await person.ended(number) == (
+        "done: 1 created, 0 were there already; `:adopt cache` makes it kymatui's again"
+    )
     assert version(cluster) == "1.1.0"
     await person.types("restore cache")
     await person.sees(ChoiceScreen)

@@ -121,7 +121,7 @@ class _Restoration:
         return self._carry_out()
 
     def _carry_out(self) -> int:
-        from kymatui.wiring.restoring import restore
+        from kymatui.wiring.restoring import restore, was_installed_here
 
         def tell(words: str) -> None:
             say(f"  {words}", sys.stderr)
@@ -131,6 +131,9 @@ class _Restoration:
             timeout = args.timeout if args.wait else 0.0
             ended = restore(self._objects, self._place.cluster, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
         self._print(ended)
+        module = self._heading.module
+        if ended.made and module and was_installed_here(self._objects):
+            say(f"`kymatui adopt {module}` makes it kymatui's again, to be upgraded and deleted", sys.stderr)
         if ended.failed:
             said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
             raise PartlyDoneError(
