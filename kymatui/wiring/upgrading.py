@@ -114,7 +114,7 @@ def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: b
 
     place = chart_place(known.origin)
     if isinstance(place, str):
-        raise RefusedError(place, hint=f"`kymatui upgrade {known.name} --chart … -n {known.namespace}` says it")
+        raise RefusedError(place, hint=f"name the chart: `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
     wanted = version
     if not version:
         offered = blobs.chart_versions(place.reference, repository=place.repository)

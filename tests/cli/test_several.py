@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.cli.direct import deletions
+from kymatui.cli.direct import deletions, upgrading
+from kymatui.cli.direct.options import Place
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.ports import PatchKind
 from kymatui.engine.releases import SECRET
+from kymatui.errors import ForbiddenError
 from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.installing import Source
 from kymatui.wiring.options import SessionOptions
 from tests.adapters.chart_sites import Site, chart_site, offers, packed
 
@@ -117,7 +122,9 @@ def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCl
     assert status == 0
     assert "left out: old 1.0.0 in olds: " in err
     assert "nobody wrote down which repository" in err
-    assert run("upgrade", "old", "--yes")[0] == 2
+    status, _, err = run("upgrade", "old", "--yes")
+    assert status == 2
+    assert "old: it came from" in err
     assert run("upgrade", *words, "--version", "1.0.0")[0] == 0, "nothing but the place is noted"
     assert run("upgrade", "--all", "--yes")[:2] == (0, "1 upgraded: old\n")
 
@@ -174,3 +181,12 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert (status, out) == (0, "backup-operator: 11 deleted\n")
     assert err.count("objects are kept in ") == 1
     assert run("delete", *both, "--yes")[:2] == (0, "nothing is left of them\n")
+
+
+def test_who_may_not_list_secrets_upgrades_modules_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(place: Place, name: str) -> None:
+        raise ForbiddenError("you may not list Secrets", status=403)
+
+    monkeypatch.setattr(upgrading, "installed_as", forbidden)
+    place = cast(Place, SimpleNamespace(source=Source(), namespace="", args=Namespace()))
+    assert upgrading.recorded(place, "registry-proxy") == (Source(), "")

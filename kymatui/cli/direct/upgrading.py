@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.direct.options import Place
 from kymatui.cli.printing import say
+from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.engine.inventories import Inventory
@@ -54,10 +55,16 @@ def recorded(place: Place, name: str) -> tuple[Source, str]:
     from kymatui.wiring.upgrading import newest_source
 
     source, args = place.source, place.args
-    known = installed_as(place, name)
+    try:
+        known = installed_as(place, name)
+    except ForbiddenError:  # who may not list Secrets everywhere has modules all the same, and charts with -n
+        known = None
     if not source.is_catalog or source.repository:
         return source, place.namespace or (known.namespace if known is not None else "")
     if known is None or not known.chart:
         return source, place.namespace
-    found = newest_source(known, place.blobs, version=source.version, devel=getattr(args, "devel", False))
+    try:
+        found = newest_source(known, place.blobs, version=source.version, devel=getattr(args, "devel", False))
+    except RefusedError as error:
+        raise RefusedError(f"{name}: {error}", hint=error.hint) from error
     return replace(source, chart=found.chart, repository=found.repository, version=found.version), known.namespace
