@@ -82,7 +82,15 @@ def candidates(before: Sequence[str], last: str) -> list[str]:
         return _begin(_values(typed, typed.pending), last)
     if last.startswith("-") and not typed.only_positionals:
         return _begin(typed.parser._option_string_actions, last)
-    return _begin(_positional(typed), last)
+    kept = _begin(_kept(), last) if typed.command[:1] == ("restore",) and not typed.positionals else []
+    return kept or _begin(_positional(typed), last)
+
+
+def _kept() -> Iterable[str]:
+    """The modules that a backup is there of; what begins as none of them is a file."""
+    from kymatui.wiring.backups import backups
+
+    return sorted({one.module for one in backups()})
 
 
 def _begin(words: Iterable[str], last: str) -> list[str]:

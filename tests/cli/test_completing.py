@@ -20,6 +20,7 @@ from kymatui.cli import completing, completion
 from kymatui.cli.completing import FILES, bash_candidates, candidates, quoted, split_line
 from kymatui.cli.main import main
 from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.wiring.backups import backup_path
 from kymatui.wiring.names import Names, names_of, recall, remember, remember_session
 from tests.domain.builders import community_template, meta, snapshot, template
 
@@ -56,6 +57,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = read_kubeconfig()
     assert config is not None
     remember(config.context("").key, NAMES)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kept = backup_path("plain", "nats", 0.0)
+    kept.parent.mkdir(parents=True)
+    kept.write_text("# nats 1.0.0 in plain\n")
     return tmp_path
 
 
@@ -84,7 +89,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--context plain enable is", ["istio"]),
         ("--kubeconfig ", [FILES]),
         ("apply ", [FILES]),
-        ("restore ", [FILES]),
+        ("restore ", ["nats"]),
+        ("restore ./", [FILES]),
         ("audit ex", ["explain"]),
         ("audit explain drift.fi", ["drift.fields"]),
         ("helm tem", ["template"]),
