@@ -22,6 +22,7 @@ from kymatui.domain.rows import Row
 from kymatui.domain.states import State
 from kymatui.domain.templates import Template
 from kymatui.engine.departing import Charge, Departure, Turn, Way
+from kymatui.errors import UnreachableError
 from kymatui.wiring.agreeing import Agreement
 from kymatui.wiring.turning import Departed, Going
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
 
+_LISTED, _LOOK = 20.0, 0.1
 _OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 
 
@@ -58,6 +60,7 @@ class Departing:
         from kymatui.engine.running import SystemClock
         from kymatui.wiring.installing import find_installed
 
+        self._wait_listed()
         snapshot = self._session.snapshot()
         row = catalog(snapshot, time.time()).row(module)
         world = observe(snapshot)
@@ -74,6 +77,24 @@ class Departing:
         if row is not None and row.presence is Presence.ORPHAN:
             return _with_unseen(self._left_behind(made, row, world), unseen)
         return _with_unseen(_not_ours(made, row), unseen)
+
+    def _wait_listed(self) -> None:
+        """A runtime that is connected to anew, since its Secret changed, must not be taken for an empty one.
+
+        Raises what keeps it from being reached, and UnreachableError where that takes too long.
+        """
+        from kymatui.wiring.sessions import CatalogSession
+
+        session = self._session
+        if isinstance(session, CatalogSession):
+            return
+        deadline = time.monotonic() + _LISTED
+        while not (pair := session.pair()).runtime_is_listed and time.monotonic() < deadline:
+            if session.failure is not None:
+                raise session.failure
+            self._stop.wait(_LOOK)
+        if pair.runtime is None:
+            raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="try again")
 
     def _charge(self, row: Row | None, world: World, module: str) -> Charge:
         if row is None or row.presence is Presence.NOT_INSTALLED:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.pairs.kymas import owner_in
+from kymatui.domain.problems import Actor
 from kymatui.wiring.toggling import Toggling
 
 if TYPE_CHECKING:
@@ -83,10 +84,13 @@ class PairToggling(Toggling):
 
     def _stage(self, proposal: Proposal, generation: int, memory: Memory) -> Stage:
         from kymatui.domain.catalog import catalog
-        from kymatui.domain.stages import stage
+        from kymatui.domain.stages import Stage, stage
 
         assert proposal.edit is not None
-        snapshot, kyma = self._pair.snapshot(), self._pair.pair().runtime_kyma
+        snapshot, pair = self._pair.snapshot(), self._pair.pair()
+        kyma = pair.runtime_kyma
+        if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
+            return Stage("the runtime is not connected at present", Actor.CLUSTER)
         edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
         seen = catalog(snapshot, time.time(), memory=memory)
         return stage(proposal.toggle, proposal.edit, generation, edited, seen)

@@ -76,6 +76,12 @@ class Pair:
         return self.runtime is not None and _is_known(self.runtime.feeds.get(KYMA_FEED))
 
     @property
+    def runtime_is_listed(self) -> bool:
+        """Whether the runtime was seen whole: it is not while it is connected to anew, since its Secret changed."""
+        feeds = self.runtime.feeds.values() if self.runtime is not None else ()
+        return self.runtime is not None and all(feed.state is not FeedState.SYNCING for feed in feeds)
+
+    @property
     def rules(self) -> Rules:
         """What is known of lifecycle-manager's own configuration."""
         return self.control.rules or Rules()
