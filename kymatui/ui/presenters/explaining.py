@@ -128,8 +128,8 @@ def _window_row(one: Maintenance, upgrade: Upgrade | None, now: float, place: in
     runtime = key_text((one.ref.namespace, one.ref.name))
     begin = one.window.begin if one.window is not None else float("inf")
     cells = {
-        "runtime": Cell(plain(one.ref.name), "strong", order=place),
-        "window": Cell(stretch(one.window), "accent" if one.open else "", order=begin),
+        "runtime": Cell(plain(one.ref.name), "strong"),
+        "window": Cell(stretch(one.window), "accent" if one.open else "", order=place),
         "in": Cell(_until(one, now), "accent" if one.open else "muted", order=begin),
     }
     if upgrade is not None:
