@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
     from kymatui.wiring.departing import Departing
 
-_QUEUE = "deletions"
+_QUEUE = "the turn to delete"
 _KEPT = "its own file"
 _ALONE = "look at it alone: ctrl-d"
 
