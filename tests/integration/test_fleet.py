@@ -225,7 +225,8 @@ def test_a_runtimes_screens_go_by_lifecycle_managers_own_policy(fleet: Fleet, lo
     metadata = {"namespace": CONTROL, "name": "klm"}
     policy = json.dumps({"rules": [], "default": {"days": ["Sat"], "begin": "21:00:00Z", "end": "00:00:00Z"}})
     mount = [{"name": "p", "mountPath": "/etc/maintenance-policy"}]
-    container = {"name": "manager", "image": "klm", "args": ["--restricted-default-modules=inner"], "volumeMounts": mount}
+    flags = ["--restricted-default-modules=inner"]
+    container = {"name": "manager", "image": "klm", "args": flags, "volumeMounts": mount}
     pod = {"containers": [container], "volumes": [{"name": "p", "configMap": {"name": "klm"}}]}
     labels = {"app": "klm"}
     template = {"metadata": {"labels": labels}, "spec": pod}
