@@ -346,6 +346,10 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert status == 0
     assert out.endswith("bonjour from webs\n")
     assert (cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) or {})["data"] == {"g": "bonjour"}
+    assert run("check", "shop", *words[:4], "--set", "greeting=bonjour") == (0, "shop is as it should be\n", "")
+    status, said, _ = run("check", "shop", *words[:4], "--set", "greeting=moin")
+    assert status == 2
+    assert "it was installed with another chart, other values, hooks or notes" in said
     found = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["leftOut"]
     (left_out,) = [one for one in found if one["name"] != "mine"]
     assert (left_out["name"], left_out["version"]) == ("shop", "1.2.3")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kymatui.engine.applying import Outcome
     from kymatui.engine.checking import Drift, DriftedField
+    from kymatui.engine.inventories import Inventory
     from kymatui.engine.plans import Plan
     from kymatui.wiring.installing import Source
 
@@ -172,7 +173,7 @@ class CheckCommand:
         from kymatui.engine.running import SystemClock
 
         with opened(args) as place:
-            _pin_version(place, args)
+            last = _pin_version(place, args)
             source, namespace = self._source(place, args)
             report = check(intent_of(place, args.name, source, namespace), place.cluster, SystemClock())
         waiting = list(not_ready(report))
@@ -189,7 +190,7 @@ class CheckCommand:
             parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
             if report.installed and report.plan.unfinished:
-                parts.append("an installation of it was cut off or failed, and none has come to its end since")
+                parts.append(_unfinished(last))
             same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
             mend = (
                 f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
@@ -236,13 +237,23 @@ def _drift_json(drift: Drift, field: DriftedField | None) -> dict[str, Any]:
     }
 
 
-def _pin_version(place: Place, args: argparse.Namespace) -> None:
-    """What is installed is compared with its own version, not with the newest."""
+def _unfinished(known: Inventory | None) -> str:
+    """Why an installation is not what would be installed, beside its objects."""
+    if known is None or not known.finished:
+        return "an installation of it was cut off or failed, and none has come to its end since"
+    if not known.digest:
+        return "helm installed it last; kymatui would write a revision of its own"
+    return "it was installed with another chart, other values, hooks or notes, or from another place"
+
+
+def _pin_version(place: Place, args: argparse.Namespace) -> Inventory | None:
+    """What is installed is compared with its own version, not with the newest; what that is."""
     from kymatui.cli.direct.upgrading import installed_as
 
     known = installed_as(place, args.name)
     if known is not None and not args.version and not args.file and not args.kustomize:
         args.version = known.version
+    return known
 
 
 _ATTEMPTS = 4
