@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from kymatui.domain.forms import Field, FieldKind, fields, read, value_at, written
+from kymatui.domain.forms import Field, FieldKind, fields, overrides, read, value_at, written
 
 SCHEMA = {
     "type": "object",
@@ -80,3 +82,18 @@ def test_a_value_is_written_where_it_belongs_and_what_is_empty_goes() -> None:
     assert document == {"store": {"path": "/a"}, "size": 1}
     assert value_at(document, ("store", "path")) == "/a"
     assert value_at(document, ("size", "path")) is None
+
+
+@pytest.mark.parametrize(
+    ("document", "defaults", "own"),
+    [
+        ({"a": 1, "b": {"c": 2, "d": 3}}, {"a": 1, "b": {"c": 2, "d": 3}}, {}),
+        ({"a": 2, "b": {"c": 2, "d": 4}}, {"a": 1, "b": {"c": 2, "d": 3}}, {"a": 2, "b": {"d": 4}}),
+        ({"a": True, "b": [1]}, {"a": 1, "b": [1, 2]}, {"a": True, "b": [1]}),
+        ({"new": {"x": 1}}, {"old": 1, "none": None}, {"new": {"x": 1}, "old": None}),
+    ],
+)
+def test_a_persons_own_values_are_what_differs_from_the_defaults(
+    document: dict[str, Any], defaults: dict[str, Any], own: dict[str, Any]
+) -> None:
+    assert overrides(document, defaults) == own
