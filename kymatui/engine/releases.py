@@ -322,7 +322,16 @@ def _is_under_way(status: Status) -> bool:
 
 
 def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    return json.dumps([chart, config], sort_keys=True)
+    """A chart with its values; helm writes down when its files were changed, too."""
+    return json.dumps([_timeless(chart), config], sort_keys=True)
+
+
+def _timeless(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        kept = {name: below for name, below in part.items() if name not in ("modtime", "schemamodtime")}
+        files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
+        return {**kept, **files}
+    return [_timeless(one) for one in part] if isinstance(part, list) else part
 
 
 def _digest(one: _Revision) -> str:

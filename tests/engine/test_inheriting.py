@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kymatui.engine import check
 from kymatui.engine.holders import field_managers
 from kymatui.engine.inheriting import inherit, leftovers, successor
 from kymatui.engine.plans import Action, Intent
@@ -126,12 +128,18 @@ def service(port: int) -> Json:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
 
 
+TEMPLATES = [{"name": "templates/a.yaml", "data": "e30="}]
+
+
 def installed_by_helm(place: Place, *objects: Json, operation: str) -> None:
     """Helm 4 applies on the server, Helm 3 creates, and merges by itself."""
     place.make_namespace()
     made = chart(place, *objects)
     assert made.release is not None
-    release = Release("web", place.namespace, 1, Status.DEPLOYED, manifest=made.release.manifest, apply_method="ssa")
+    when = {"modtime": "2026-01-01T00:00:00Z"}
+    document = {**made.release.chart, **when, "templates": [{**one, **when} for one in TEMPLATES]}
+    manifest = made.release.manifest
+    release = Release("web", place.namespace, 1, Status.DEPLOYED, chart=document, manifest=manifest, apply_method="ssa")
     place.raw.apply(to_secret(release), manager="helm")
     marks = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": place.namespace}
     for body in objects:
@@ -162,6 +170,17 @@ def test_an_upgrade_takes_away_what_helm_had_and_the_chart_has_not(place: Place,
     assert [port["port"] for port in served["spec"]["ports"]] == [81]
     assert field_managers(found) == {FIELD_MANAGER, "somebody"}
     assert plan(place, wanted).changes_nothing
+
+
+def test_what_a_chart_made_up_for_helm_is_no_drift(place: Place) -> None:
+    """Helm writes down when the chart's files were changed, and the same chart comes from another place."""
+    installed_by_helm(place, make.config_map("a", v="random-1"), operation="Apply")
+    again = chart(place, make.config_map("a", v="random-2"))
+    assert again.release is not None
+    same = replace(again.release, chart={**again.release.chart, "templates": TEMPLATES})
+    assert check(replace(again, release=same), place.cluster).drifts == ()
+    other = replace(same, config={"x": 1})
+    assert len(check(replace(again, release=other), place.cluster).drifts) == 1
 
 
 def place_items(place: Place) -> tuple[Any, ...]:
