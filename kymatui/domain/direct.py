@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kymatui.domain.charges import Keeper
 from kymatui.domain.objects import OPERATOR
 from kymatui.domain.offering import NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
 from kymatui.domain.presence import Presence
@@ -75,8 +76,17 @@ _SAYING = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates"
 _WORDS = {FeedState.SYNCING: "not listed in time", FeedState.FORBIDDEN: "you may not list them"}
 
 
-def refusals(seen: Catalog, name: str, row: Row | None, feeds: Mapping[str, Feed], *, direct: bool) -> Iterator[str]:
-    """What speaks against installing a module directly; `direct` says that a person wants to all the same.
+def refusals(
+    seen: Catalog,
+    name: str,
+    row: Row | None,
+    feeds: Mapping[str, Feed],
+    *,
+    direct: bool,
+    keeper: Keeper = Keeper.LIFECYCLE_MANAGER,
+) -> Iterator[str]:
+    """What speaks against installing a module directly; `direct` says that a person wants to all the same, `keeper` who
+    is in charge.
 
     A module that lifecycle-manager manages is never installed directly: both would write the same objects. What nobody
     can tell counts as managed, unless a person insists.
@@ -94,6 +104,11 @@ def refusals(seen: Catalog, name: str, row: Row | None, feeds: Mapping[str, Feed
         yield (
             f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}: whoever reconciles "
             "that would undo what is installed here; change the Manifest, or delete it"
+        )
+    elif seen.kyma is not None and row.origin is Origin.KYMA and not direct and keeper is Keeper.OPERATOR:
+        yield (
+            f"kymatui's operator is in charge of this cluster, which offers {row.name}: a Manifest installs it "
+            f"(`:manifest {row.name}` on the screen; or insist with --direct, nobody updates it then)"
         )
     elif seen.kyma is not None and row.origin is Origin.KYMA and not direct:
         yield (

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.domain.catalog import catalog
+from kymatui.domain.charges import charge
 from kymatui.domain.direct import choose, is_downgrade, refusals, taken_over
 from kymatui.domain.forms import Field, fields, overrides
 from kymatui.domain.observing import observe
@@ -131,7 +132,8 @@ class Directing:
         seen = catalog(snapshot, time.time())
         row = seen.row(module)
         never = tuple(refusals(seen, module, row, snapshot.feeds, direct=True))
-        careful = tuple(refusals(seen, module, row, snapshot.feeds, direct=False))
+        keeper = charge(snapshot).keeper
+        careful = tuple(refusals(seen, module, row, snapshot.feeds, direct=False, keeper=keeper))
         known = find_installed(self._cluster, module, namespace)
         offers = [template.version for template in observe(snapshot).shelf.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=order, reverse=True))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.direct import Choice, choose
+from kymatui.domain.catalog import catalog
+from kymatui.domain.charges import Keeper
+from kymatui.domain.direct import Choice, choose, refusals
 from kymatui.domain.offering import Found, NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
 from kymatui.domain.shelves import Shelf
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.templates import Template
-from tests.domain.builders import community_template, shelf, template
+from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
 
 
 @pytest.fixture
@@ -77,3 +80,25 @@ def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tup
     chosen = choose(shelf(*offered), "mod")
     said = f"{chosen.template.meta.namespace}/{chosen.template.meta.name}" if isinstance(chosen, Choice) else chosen
     assert said.startswith(found)
+
+
+@pytest.mark.parametrize(
+    ("keeper", "said"),
+    [(Keeper.LIFECYCLE_MANAGER, "lifecycle-manager is in charge"), (Keeper.OPERATOR, "`:manifest keda` on the screen")],
+)
+def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: Keeper, said: str) -> None:
+    feeds = {
+        f"{name}.operator.kyma-project.io": Feed(FeedState.LIVE)
+        for name in ("kymas", "moduletemplates", "modulereleasemetas")
+    }
+    offered = Snapshot(
+        "c",
+        kymas=(kyma(()),),
+        templates=(template("keda", "1.0.0"),),
+        release_metas=(meta("keda", {"regular": "1.0.0"}),),
+        feeds=feeds,
+    )
+    seen = catalog(offered, NOW)
+    (found,) = refusals(seen, "keda", seen.row("keda"), feeds, direct=False, keeper=keeper)
+    assert said in found
+    assert list(refusals(seen, "keda", seen.row("keda"), feeds, direct=True, keeper=keeper)) == []

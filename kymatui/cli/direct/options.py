@@ -211,11 +211,13 @@ def intent_of(place: Place, name: str, source: Source, namespace: str) -> Intent
 def refuse_managed(place: Place, name: str, *, direct: bool) -> None:
     """Raises RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
     from kymatui.domain.catalog import catalog
+    from kymatui.domain.charges import charge
     from kymatui.domain.direct import refusals
 
     snapshot = place.session.snapshot()
     seen = catalog(snapshot, time.time())
-    against = list(refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct))
+    keeper = charge(snapshot).keeper
+    against = list(refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct, keeper=keeper))
     if against:
         raise RefusedError("; ".join(against), hint="nothing was changed")
 
