@@ -95,7 +95,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert planned == [("shop", "others", "1.1.0"), ("shop", "webs", "1.1.0")]
     assert "local" in [one["name"] for one in found["leftOut"]]
     assert json.loads(run("plan", "shop", "-n", "webs", "-o", "json")[1])["version"] == "1.1.0"
-    assert run("upgrade", "--all", "--yes")[:2] == (0, "2 upgraded: shop, shop\n")
+    assert run("upgrade", "--all", "--yes")[:2] == (0, "2 upgraded: others/shop, webs/shop\n")
     assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "1.1.0"}
     assert data(cluster, "others", "shop") == {"g": "hello", "v": "1.1.0"}
 

@@ -30,11 +30,18 @@ _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "taken over"}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One module, and where it comes from; `namespace` is "" where the source says it."""
+    """One module, and where it comes from; `namespace` is "" where the source says it.
+
+    `shown` is what it is called where another one has the same name.
+    """
 
     name: str
     source: Source
     namespace: str = ""
+    shown: str = ""
+
+    def __str__(self) -> str:
+        return self.shown or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class _Several:
     def _refusal(self, refused: Sequence[_Leg]) -> KymatuiError:
         if self._everything:
             return RefusedError("none of it can be upgraded", hint="nothing was changed")
-        said = "; ".join(f"{leg.order.name}: {leg.refused}" for leg in refused)
+        said = "; ".join(f"{leg.order}: {leg.refused}" for leg in refused)
         return RefusedError(said, hint="nothing was changed; the others go without it")
 
     # doing it
@@ -157,11 +164,11 @@ class _Several:
     def _ended(self, legs: Sequence[_Leg]) -> int:
         done, failed = [leg for leg in legs if leg.done], [leg for leg in legs if leg.trouble]
         word = _DONE[self._verb]
-        names = ", ".join(leg.order.name for leg in done)
+        names = ", ".join(str(leg.order) for leg in done)
         outcome = "unfinished" if failed else "done"
         self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"none is {word}")
         if failed:
-            said = "; ".join(f"{leg.order.name}: {leg.trouble}" for leg in failed)
+            said = "; ".join(f"{leg.order}: {leg.trouble}" for leg in failed)
             hint = "run it again to go on"
             raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not {word}: {said}", hint=hint)
         return 0
@@ -185,7 +192,7 @@ class _Several:
         return {
             "cluster": self._place.cluster.name,
             "plans": [plan_json(leg.plan, of(leg)) for leg in legs if leg.plan is not None and not leg.refused],
-            "failed": [{"name": leg.order.name, "reason": leg.trouble} for leg in legs if leg.trouble],
+            "failed": [{"name": str(leg.order), "reason": leg.trouble} for leg in legs if leg.trouble],
             "leftOut": [
                 {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
                 for one in self._left_out
@@ -197,7 +204,7 @@ class _Several:
         draw = markdown if form == "md" else table
         parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
         parts += [
-            f"{leg.order.name}:\n\n{plan_text(leg.plan, form)}"
+            f"{leg.order}:\n\n{plan_text(leg.plan, form)}"
             for leg in legs
             if leg.plan is not None and not leg.refused and not leg.is_same
         ]
@@ -206,10 +213,10 @@ class _Several:
 
 def _named(leg: _Leg) -> str:
     version = leg.plan.bundle.version if leg.plan is not None else ""
-    return f"{leg.order.name} {version}".rstrip()
+    return f"{leg.order} {version}".rstrip()
 
 
 def _row(leg: _Leg) -> list[str]:
     if leg.plan is None or leg.refused:
-        return [leg.order.name, "", f"refused: {leg.refused}"]
-    return [leg.order.name, leg.plan.bundle.version, counts(leg.plan.steps)]
+        return [str(leg.order), "", f"refused: {leg.refused}"]
+    return [str(leg.order), leg.plan.bundle.version, counts(leg.plan.steps)]

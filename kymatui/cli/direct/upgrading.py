@@ -25,11 +25,13 @@ def upgrade_all(place: Place) -> int:
     for one in found.left_out:
         where = f" in {one.namespace}" if one.namespace else ""
         say(f"left out: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
+    names = [one.name for one in found.outdated]
     orders = [
         Order(
             one.name,
             replace(one.source, keeps_values=args.keeps_values),
             one.known.namespace if one.known.chart else "",
+            f"{one.known.namespace}/{one.name}" if names.count(one.name) > 1 else "",
         )
         for one in found.outdated
     ]
