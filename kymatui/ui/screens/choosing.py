@@ -10,9 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import GAP, Column
 from kymatui.ui.widgets.plan_parts import PlanTable
@@ -42,7 +42,7 @@ class Question:
     chosen: str = ""
 
 
-class ChoiceScreen(ModalScreen[dict[str, str] | None]):
+class ChoiceScreen(ArrivingModal[dict[str, str] | None]):
     """`await app.push_screen_wait(ChoiceScreen("enable keda", questions))`: values by the questions' ids, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kymatui.errors import KymatuiError
 from kymatui.ui.presenters.catalog_columns import COLUMNS
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
@@ -34,7 +34,7 @@ _HELP = {
 }
 
 
-class ColumnsScreen(ModalScreen[tuple[str, ...] | None]):
+class ColumnsScreen(ArrivingModal[tuple[str, ...] | None]):
     """Gives the names that were chosen, or None where nothing is to change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

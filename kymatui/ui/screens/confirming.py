@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.text import plain
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(ArrivingModal[bool]):
     """`await app.push_screen_wait(ConfirmScreen("Quit?", "one job still runs"))`; every key but y is a no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -13,10 +13,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Static, TextArea
 
 from kymatui.domain.forms import Field, read, shown, value_at, written
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.tones import toned
 from kymatui.wiring.dumping import dump
@@ -24,7 +24,7 @@ from kymatui.wiring.dumping import dump
 Json = dict[str, Any]
 
 
-class FormScreen(ModalScreen[Json | None]):
+class FormScreen(ArrivingModal[Json | None]):
     """Gives the document as it was filled in; what is wrong is said while it is typed, and keeps it from going on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -8,16 +8,16 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.presenters.keys import KeyHelp, grouped
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.widgets.facts import Fact, Facts
 from kymatui.ui.widgets.scrolling import Reading
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ArrivingModal[None]):
     """Closed by the key that opened it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.plan_parts import PlanTable
@@ -34,7 +34,7 @@ class MenuItem:
     off: str = ""
 
 
-class MenuScreen(ModalScreen[str | None]):
+class MenuScreen(ArrivingModal[str | None]):
     """Gives the id of what was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -17,11 +17,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kymatui.domain.previews import Answer, Consent, Mark, Preview, Verdict
 from kymatui.ui.presenters.keys import KeyHelp, key_name
+from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.key_bar import KeyBar
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOOKS = 0.5  # seconds between two looks at whether the plan still holds
 
 
-class PlanScreen(ModalScreen[Answer]):
+class PlanScreen(ArrivingModal[Answer]):
     """`outdated` tells why the plan does not hold any more, "" as long as it does; it is asked while it is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

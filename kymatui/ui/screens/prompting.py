@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.widget import Widget
 
 from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, completions, find
+from kymatui.ui.screens.arriving import Arriving
 
 if TYPE_CHECKING:
     from kymatui.ui.widgets.prompt import Prompt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SUGGESTED = 12
 
 
-class PromptingScreen(Screen[None]):
+class PromptingScreen(Arriving[None]):
     """What is typed into a filter acts at once; a command when it is sent."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
