@@ -117,8 +117,11 @@ def refusals(
         )
 
 
-def taken_over(row: Row | None, name: str) -> Row:
-    """The row of what kymatui may take over. Raises RefusedError where there is nothing, or somebody has it."""
+def taken_over(row: Row | None, name: str, version: str = "") -> Row:
+    """The row of what kymatui may take over. Raises RefusedError where there is nothing, or somebody has it, or where
+    another `version` is there than was asked for: the fields that only the one that is there has would stay for ever,
+    and be nobody's.
+    """
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         raise RefusedError(f"there is no {name} to take over", hint=f"`kymatui install {name}` installs it")
     if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
@@ -130,6 +133,11 @@ def taken_over(row: Row | None, name: str) -> Row:
         raise RefusedError(
             f"{name} is managed by lifecycle-manager, which would undo what is taken from it",
             hint=f"`kymatui unmanage {name}` makes lifecycle-manager let go of it first",
+        )
+    if version and row.installed and not same(row.installed, version):
+        raise RefusedError(
+            f"{name} {row.installed} is there, and only that can be taken over, not {version}",
+            hint=f"`kymatui adopt {name}` takes it over, then `kymatui upgrade {name} --version {version}` moves it",
         )
     return row
 

@@ -109,6 +109,9 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
     before = cluster.get(ref)
     assert "it was lifecycle-manager's, and is kymatui's then" in run("adopt", "btp-operator", "--dry-run")[1]
+    status, _, err = run("adopt", "btp-operator", "--version", "99.0.0", "--yes")
+    assert (status, "only that can be taken over, not 99.0.0" in err) == (2, True), err
+    assert "`kymatui upgrade btp-operator --version 99.0.0`" in err
     status, _, err = run("adopt", "btp-operator", "--yes")
     assert status == 0, err
     now = cluster.get(ref)
