@@ -46,7 +46,7 @@ def look(args: argparse.Namespace) -> Pair:
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = paired(args, args.runtime or "", read_only=True)
+    session = paired(args, args.runtime or "", read_only=True, once=True)
     try:
         session.start(lambda: None)
         session.wait_complete(args.timeout)

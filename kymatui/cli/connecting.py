@@ -39,10 +39,14 @@ def wanted(args: argparse.Namespace, environment: Mapping[str, str] | None = Non
     return options, settings
 
 
-def connected(options: SessionOptions, settings: Settings) -> CatalogSession:
-    """Opens the session; a context that the configuration makes read-only is opened so before anything is sent."""
+def connected(options: SessionOptions, settings: Settings, *, once: bool = False) -> CatalogSession:
+    """Opens the session; a context that the configuration makes read-only is opened so before anything is sent.
+
+    `once` says that nobody waits for a change of what is listed.
+    """
     from kymatui.wiring import open_session
 
+    options = replace(options, once=once)
     session = open_session(options)
     if settings.context(session.name).read_only and not options.read_only:
         session.close()
@@ -109,14 +113,20 @@ def is_remote(args: argparse.Namespace) -> bool:
 
 
 def paired(
-    args: argparse.Namespace, runtime: str = "", *, read_only: bool = False, elsewhere: bool = False
+    args: argparse.Namespace,
+    runtime: str = "",
+    *,
+    read_only: bool = False,
+    elsewhere: bool = False,
+    once: bool = False,
 ) -> PairSession:
     """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds.
 
-    `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas.
+    `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas; `once`, that
+    nobody waits for a change of what is listed.
     """
     from kymatui.wiring.pairs import open_pair
 
     options, _ = remote_wanted(args, runtime, read_only=read_only)
-    control = replace(options.control, namespace="") if elsewhere else options.control
+    control = replace(options.control, once=once, namespace="" if elsewhere else options.control.namespace)
     return open_pair(replace(options, control=control))

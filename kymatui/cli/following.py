@@ -66,7 +66,8 @@ def sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairSession
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
-    session = paired(args) if is_remote(args) else connected(*wanted(args))
+    once = not args.watch
+    session = paired(args, once=once) if is_remote(args) else connected(*wanted(args), once=once)
     changed = threading.Event()
     try:
         session.start(changed.set)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing, Watch
 
 
+_AT_ONCE = 8
+"""Lists at a time, where each kind is listed once: a connection for each would cost more than the lists do."""
+
+
 @dataclass(slots=True)
 class _Line:
     """One kind: its store, and its watch where the cluster serves it."""
@@ -28,12 +32,15 @@ class _Line:
 
 
 class Feeds:
-    """Watches by feed name; safe to share between threads."""
+    """Watches by feed name; safe to share between threads. With `once` kinds are listed, and not watched."""
 
-    def __init__(self, client: Client, changed: Callable[[], None], timing: Timing | None = None) -> None:
+    def __init__(
+        self, client: Client, changed: Callable[[], None], timing: Timing | None = None, *, once: bool = False
+    ) -> None:
         self._client = client
         self._changed = changed
         self._timing = timing
+        self._turns = threading.Semaphore(_AT_ONCE) if once else None
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._closed = False
@@ -69,7 +76,9 @@ class Feeds:
                 return
             former = line.watch
             subject = Subject(resource, namespaces, decode, metadata_only, only, labels, fields)
-            line.watch = Watch(self._client, subject, line.store, timing=self._timing, missing=missing)
+            line.watch = Watch(
+                self._client, subject, line.store, timing=self._timing, missing=missing, turns=self._turns
+            )
             line.kind = resource.gvk
         if former is not None:
             former.stop()

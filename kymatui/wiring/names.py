@@ -132,7 +132,7 @@ def _asked(options: SessionOptions) -> Names | None:
 
     from kymatui.wiring.sessions import open_session
 
-    session = open_session(replace(options, read_only=True))
+    session = open_session(replace(options, read_only=True, once=True))
     try:
         session.start(lambda: None)
         session.wait_complete(_PATIENCE)

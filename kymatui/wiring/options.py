@@ -10,7 +10,8 @@ class SessionOptions:
     """The words of the command line; "" where a person said nothing.
 
     `catalogs` are sources of community modules outside of the cluster: URLs, files, folders. `maintenance_policy` is a
-    file and `restricted_modules` are names: what is configured for lifecycle-manager, and no cluster shows.
+    file and `restricted_modules` are names: what is configured for lifecycle-manager, and no cluster shows. With `once`
+    everything is listed and nothing watched: it is for whoever looks at the first snapshot, and leaves.
     """
 
     kubeconfig: str = ""
@@ -20,3 +21,4 @@ class SessionOptions:
     catalogs: tuple[str, ...] = ()
     maintenance_policy: str = ""
     restricted_modules: tuple[str, ...] = ()
+    once: bool = False

@@ -76,7 +76,7 @@ class RuntimeSession:
         self._own: Feeds | None = None
         self._control: Feeds | ControlPart
         if plane is None:
-            self._control = self._own = Feeds(home.client, self._control_changed, timing)
+            self._control = self._own = Feeds(home.client, self._control_changed, timing, once=options.once)
             self._own.expect(fixed.feed for fixed in KYMA_KINDS)
         else:
             self._control = plane.part(key, self._control_changed)

@@ -66,7 +66,7 @@ class CatalogSession:
         self._options = options
         self._on_change: Callable[[], None] = lambda: None
         self._bell = Bell(self._call)
-        self._feeds = Feeds(client, self._changed, timing)
+        self._feeds = Feeds(client, self._changed, timing, once=options.once)
         self._events = EventFollower(self._feeds)
         self._owned = OwnedFollower(self._feeds, client.discovery)
         self._definitions = Definitions()

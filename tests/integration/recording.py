@@ -28,12 +28,13 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass
 class Recorded:
-    """A running server; `asked` holds every request of a client as "GET /path", in order."""
+    """A running server; `asked` holds every request of a client as "GET /path", in order, `watched` those that stay."""
 
     kubeconfig: Path
     cluster: Cluster
     loop: asyncio.AbstractEventLoop
     asked: list[str] = field(default_factory=list)
+    watched: list[str] = field(default_factory=list)
 
     def counted(self) -> Counter[str]:
         return Counter(self.asked)
@@ -72,6 +73,8 @@ def recorded(folder: Path) -> Iterator[Recorded]:
 
     def recording(request: Request) -> Response:
         found.asked.append(f"{request.method} {request.path}")
+        if request.first("watch"):
+            found.watched.append(request.path)
         return handle(request)
 
     carrier._handle = recording

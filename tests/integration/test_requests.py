@@ -109,12 +109,16 @@ def test_events_cost_one_request_a_namespace_that_is_looked_at(server: Recorded)
 @pytest.mark.parametrize(
     "words", [["catalog"], ["module", "moduleaa"], ["checks", "moduleaa"], ["drift"]], ids=lambda words: words[0]
 )
-def test_commands_cost_no_more(server: Recorded, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_cost_no_more_and_watch_nothing(
+    server: Recorded, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     server.asked.clear()
+    server.watched.clear()
     assert main([*words, "--kubeconfig", str(server.kubeconfig), "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)
     assert len(server.asked) <= BUDGET, server.asked
     assert all(asked.startswith("GET ") for asked in server.asked)
+    assert server.watched == [], "each would be a connection"
 
 
 async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> None:

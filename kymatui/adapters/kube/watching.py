@@ -3,6 +3,7 @@
 Where the server offers it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the list's
 resource version. A watch that ends is resumed where it stopped; 410 lists again; everything else waits 0.5 to 30
 seconds, longer each time. What is forbidden is asked for again every few minutes, in all namespaces, then in some.
+Whoever looks once lists and does not watch: a watch takes a connection of its own, lists of many kinds share a few.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _INITIAL_END = "k8s.io/initial-events-end"
 _BRIEF = 5.0  # a watch that ends sooner has not shown that the server serves it
+_TURN = 1.0  # a server that is slow to answer one list is asked for the next all the same
 _HEADERS = 30.0  # how long the server may take to begin with an answer, and to go on with a list
 
 
@@ -79,7 +81,10 @@ class Subject:
 
 
 class Watch:
-    """Keeps a store up to date in a thread of its own. `missing` is called where the kind is not served any more."""
+    """Keeps a store up to date in a thread of its own. `missing` is called where the kind is not served any more.
+
+    With `turns` it lists once, and then again only when `retry` asks for it; so many as that allows list at a time.
+    """
 
     def __init__(
         self,
@@ -89,12 +94,14 @@ class Watch:
         *,
         timing: Timing | None = None,
         missing: Callable[[], None] = lambda: None,
+        turns: threading.Semaphore | None = None,
     ) -> None:
         self.subject = subject
         self.store = store
         self._client = client
         self._timing = timing or Timing()
         self._missing = missing
+        self._turns = turns
         self._decoder = Decoder(subject.decode)
         self._stopped = threading.Event()
         self._woken = threading.Event()
@@ -154,6 +161,8 @@ class Watch:
 
     def _turn(self) -> float:
         """Lists where that is needed and follows until the watch ends; returns how long to wait then."""
+        if self._turns is not None:
+            return self._list_once(self._turns)
         if not self.subject.resource.can("watch") and self.subject.resource.verbs:
             return self._poll()
         began = self._timing.now()
@@ -202,6 +211,16 @@ class Watch:
             version = page.resource_version
         self._version = version
         self._take(found)
+
+    def _list_once(self, turns: threading.Semaphore) -> float:
+        mine = turns.acquire(timeout=_TURN)
+        try:
+            self._list()
+        finally:
+            if mine:
+                turns.release()
+        self._attempt = 0
+        return threading.TIMEOUT_MAX
 
     def _poll(self) -> float:
         self._list()

@@ -95,9 +95,9 @@ def _audited(args: argparse.Namespace, ignores: tuple[Ignore, ...]) -> Report:
         return _fleet(args, ignores)
     options, settings = wanted(args)
     if is_remote(args):
-        session: CatalogSession | PairSession = paired(args, read_only=True)
+        session: CatalogSession | PairSession = paired(args, read_only=True, once=True)
     else:
-        session = connected(replace(options, read_only=True), settings)
+        session = connected(replace(options, read_only=True), settings, once=True)
     changed = threading.Event()
     try:
         session.start(changed.set)

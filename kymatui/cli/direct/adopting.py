@@ -33,7 +33,7 @@ class AdoptCommand:
         names = list(dict.fromkeys(args.names))
         if len(names) > 1:
             refuse_words_for_one(args)
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             if not args.dry_run:
                 place.may_write()
             orders = [Order(name, _source(place, name), place.namespace) for name in names]

@@ -47,7 +47,7 @@ class DeleteCommand:
         names = list(dict.fromkeys(args.names))
         if args.backup and len(names) > 1:
             raise UsageError("--backup is about one module", hint="several have a file each, which is told")
-        with opened(args) as place:
+        with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
             deletions = [Deletion(place, name) for name in names]

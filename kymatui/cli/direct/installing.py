@@ -70,7 +70,7 @@ class InstallCommand:
             raise UsageError("name a module, or say --all")
         if len(names) != 1:
             refuse_words_for_one(args)
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             if not args.dry_run:
                 place.may_write()
             if every:
@@ -116,7 +116,7 @@ class PlanCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.direct.upgrading import recorded
 
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             args.keeps_values = place.source.is_catalog  # a chart that is not named is that of the release
             came = recorded(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
             plan = planned(place, args.name, *came)
@@ -139,7 +139,7 @@ class ApplyCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.engine.documents import from_json
 
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             if not args.dry_run:
                 place.may_write()
             try:
@@ -172,7 +172,7 @@ class CheckCommand:
         from kymatui.engine.checking import check, not_ready
         from kymatui.engine.running import SystemClock
 
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             last = _pin_version(place, args)
             source, namespace = self._source(place, args)
             report = check(intent_of(place, args.name, source, namespace), place.cluster, SystemClock())

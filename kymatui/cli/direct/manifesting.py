@@ -40,7 +40,7 @@ class ManifestCommand:
         names = list(dict.fromkeys(args.names))
         if args.version and len(names) > 1:
             raise UsageError("--version is about one module", hint="name that alone")
-        with opened(args) as place:
+        with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
             manifesting = Manifesting(place.session)

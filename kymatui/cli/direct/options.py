@@ -172,15 +172,19 @@ class Place:
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[Place]:
-    """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in."""
+def opened(args: argparse.Namespace, *, once: bool = False) -> Iterator[Place]:
+    """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in.
+
+    `once` says that the catalog as it is now is all that is wanted of it.
+    """
     from kymatui.cli.connecting import connected, is_remote, paired, wanted
     from kymatui.wiring.engine import cluster_of
 
     if getattr(args, "timeout", 1.0) <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
     options, settings = wanted(args)
-    session = paired(args, elsewhere=True) if is_remote(args) else connected(options, settings)
+    remote = is_remote(args)
+    session = paired(args, elsewhere=True, once=once) if remote else connected(options, settings, once=once)
     try:
         with untouched():  # whoever writes does it within `cancellable`, which tells more
             session.start(lambda: None)

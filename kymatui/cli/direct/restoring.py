@@ -32,7 +32,7 @@ class RestoreCommand:
     def run(self, args: argparse.Namespace) -> int:
         if not args.file:
             return _list(args.output)
-        with opened(args) as place:
+        with opened(args, once=True) as place:
             if not args.dry_run:
                 place.may_write()
             return _Restoration(place).go()

@@ -43,10 +43,13 @@ class Bench:
         self.waits: list[float] = []
         self.watches: list[Watch] = []
 
-    def watch(self, *namespaces: str, resource: Resource = THING, decode: Any = None) -> Store:
+    def watch(
+        self, *namespaces: str, resource: Resource = THING, decode: Any = None, turns: threading.Semaphore | None = None
+    ) -> Store:
         store = Store(self._ring)
         subject = Subject(resource, namespaces, decode)
-        watch = Watch(Client(transport(self.address)), subject, store, timing=self._timing())
+        timing = self._timing() if turns is None else Timing()  # who listed once waits for ever
+        watch = Watch(Client(transport(self.address)), subject, store, timing=timing, turns=turns)
         self.watches.append(watch)
         watch.start()
         return store
@@ -101,6 +104,19 @@ def test_one_request_lists_and_watches_where_the_server_offers_it(bench: Bench) 
     store = bench.watch()
     eventually(lambda: store.feed.state is FeedState.LIVE)
     assert len(bench.cluster.requests) == 1
+
+
+def test_who_looks_once_lists_one_after_the_other_and_does_not_watch(bench: Bench) -> None:
+    bench.cluster.put(NAME, thing("a"))
+    turns = threading.Semaphore(1)
+    stores = [bench.watch(turns=turns), bench.watch(turns=turns), bench.watch("some", turns=turns)]
+    eventually(lambda: all(store.feed.state is FeedState.LIVE for store in stores))
+    assert [bench.names(store) for store in stores] == [["a"]] * 3
+    bench.cluster.put(NAME, thing("b"))
+    bench.watches[0].retry()
+    eventually(lambda: bench.names(stores[0]) == ["a", "b"])
+    assert bench.names(stores[1]) == ["a"]
+    assert (len(bench.cluster.requests), bench.count("watch")) == (4, 0)
 
 
 def test_nothing_is_shown_before_the_list_is_whole(bench: Bench) -> None:
