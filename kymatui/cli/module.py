@@ -62,9 +62,8 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
             f"version by {item.source.value}",
             f"{item.version or item.text}{f' of {item.where}' if item.where else ''}",
         )
-    if row.resolution.refusal is not None and (row.managed or row.origin.value == "kyma"):
-        # nobody looks for a community module in the Kyma's way
-        yield "refused", refusal_words(row.resolution.refusal)
+    if row.refusal is not None:
+        yield "refused", refusal_words(row.refusal)
     for note in row.resolution.notes:
         yield "note", note_words(note)
     for problem in row.problems:
@@ -80,7 +79,7 @@ def module_json(row: Row) -> dict[str, Any]:
     from kymatui.domain.listing import problem_json, row_json
     from kymatui.domain.wording import refusal_words
 
-    refusal = row.resolution.refusal
+    refusal = row.refusal
     return {
         **row_json(row),
         "presence": row.presence.value,

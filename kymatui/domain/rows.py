@@ -14,6 +14,7 @@ from kymatui.domain.problems import Actor, Problem, Reason, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.reading import Flaw
 from kymatui.domain.refs import ObjectRef
+from kymatui.domain.refusals import Refusal
 from kymatui.domain.resolution import Resolution
 from kymatui.domain.statechecks import Evaluation, Mode
 from kymatui.domain.states import State, StateSource
@@ -138,6 +139,13 @@ class Row:
     def template(self) -> ObjectRef | None:
         """The template that the module resolves to."""
         return self.resolution.template.ref if self.resolution.template is not None else None
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why lifecycle-manager would not install it. Nobody asks it for what only the community offers, nor for what is
+        mandatory."""
+        asked = self.managed or self.origin is Origin.KYMA
+        return self.resolution.refusal if asked and not self.mandatory else None
 
     @property
     def has_problem(self) -> bool:

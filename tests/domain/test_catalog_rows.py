@@ -576,6 +576,7 @@ def test_a_community_module_has_no_channel_and_wants_its_newest() -> None:
         "0.14.0",
         "3 minor",
     )
+    assert (found.refusal, found.resolution.refusal is None) == (None, False), "nobody looks for it in the Kyma's way"
 
 
 def test_a_module_is_shown_once_though_both_catalogs_have_it() -> None:

@@ -82,8 +82,8 @@ def _tone(text: str) -> str:
 def findings(module: Row) -> Iterator[Fact]:
     """Messages, refusals, notes and problems: everything that explains the row, the weightiest first."""
     tones = {"error": "error", "warning": "warning"}
-    if module.resolution.refusal is not None and not module.mandatory:
-        yield Fact("refused", plain(refusal_words(module.resolution.refusal)), "warning")
+    if module.refusal is not None:
+        yield Fact("refused", plain(refusal_words(module.refusal)), "warning")
     for label, text in (("Kyma says", module.reports.kyma_message), ("Manifest says", module.reports.manifest_message)):
         if text:
             yield Fact(label, plain(text))
