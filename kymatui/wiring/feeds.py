@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing, Watch
 
 
-_AT_ONCE = 8
+_AT_ONCE = 6
 """Lists at a time, where each kind is listed once: a connection for each would cost more than the lists do."""
 
 
@@ -124,12 +124,14 @@ class Feeds:
                 line.watch.retry()
 
     def close(self, timeout: float = 2.0) -> None:
-        """Ends all watches, and waits for their threads for at most `timeout` seconds in all."""
+        """Ends all watches, and waits for their threads for at most `timeout` seconds in all; never for a list."""
         with self._lock:
             self._closed = True
         watches = [line.watch for line in self._all() if line.watch is not None]
         for watch in watches:
             watch.stop()
+        if self._turns is not None:
+            return
         deadline = time.monotonic() + timeout
         for watch in watches:
             watch.join(max(0.0, deadline - time.monotonic()))

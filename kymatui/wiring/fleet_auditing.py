@@ -67,7 +67,7 @@ def audit_fleet(
     Nothing is written, whatever the options say.
     """
     relax_collector()
-    control = replace(options.control, read_only=True, catalogs=())
+    control = replace(options.control, read_only=True, catalogs=(), once=True)
     home, stop = open_cluster(control), cancel or threading.Event()
     try:
         plane = AuditedPlane(home, control, stop)

@@ -202,9 +202,12 @@ class Watch:
             fields=self.subject.fields,
             decode=self.subject.decode,
             accept=accept,
-            cancel=self._stopped,
+            # a request that can be left behind takes a thread of its own, and this one may be left behind as it is
+            cancel=self._stopped if self._turns is None else None,
         )
         for page in pages:
+            if self._stopped.is_set():
+                raise CancelledError("stopped between two pages")
             part = {key_of(item): self._kept(item) for item in page.items}
             found.update(part)
             self.store.arrive(part)

@@ -57,7 +57,7 @@ def _row(place: Place, name: str) -> Row:
     from kymatui.domain.direct import taken_over
 
     version = place.source.version if place.source.is_catalog else ""  # a chart counts its own versions
-    row = taken_over(catalog(place.session.snapshot(), time.time()).row(name), name, version)
+    row = taken_over(catalog(place.session.snapshot(), time.time(), memory=place.memory).row(name), name, version)
     if not row.installed and place.source.is_catalog and not place.args.version:
         raise RefusedError(f"nobody knows which version of {name} is there", hint="say it with --version")
     return row

@@ -99,7 +99,7 @@ class Deletion:
         from kymatui.domain.catalog import catalog
         from kymatui.engine.departing import Charge
 
-        row = catalog(self._place.session.snapshot(), time.time()).row(seen.module)
+        row = catalog(self._place.session.snapshot(), time.time(), memory=self._place.memory).row(seen.module)
         return seen.charge is not Charge.NOBODY or row is not None
 
     def agreement(self, seen: Departure) -> Agreement:

@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import untouched
 from kymatui.cli.printing import say
+from kymatui.domain.remembering import Memory
 from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, RefusedError, UsageError
 
@@ -124,6 +125,8 @@ class Place:
     session: CatalogSession | PairSession
     cluster: Cluster
     namespace: str
+    memory: Memory = field(default_factory=Memory)
+    """What was read of the catalog, for whoever reads it again."""
 
     @property
     def fetch(self) -> FetchOptions:
@@ -219,7 +222,7 @@ def refuse_managed(place: Place, name: str, *, direct: bool) -> None:
     from kymatui.domain.direct import refusals
 
     snapshot = place.session.snapshot()
-    seen = catalog(snapshot, time.time())
+    seen = catalog(snapshot, time.time(), memory=place.memory)
     keeper = charge(snapshot).keeper
     against = list(refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct, keeper=keeper))
     if against:
@@ -238,7 +241,7 @@ def _bundle(place: Place, name: str, source: Source, namespace: str) -> tuple[Bu
         return bundle_of(name, namespace or "default", source, place.blobs, place.cluster, chart=chart), ()
     if source.has_values or source.repository:
         raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
-    choice = choose(observe(place.session.snapshot()).shelf, name, source.version, namespace)
+    choice = choose(observe(place.session.snapshot(), memory=place.memory).shelf, name, source.version, namespace)
     if isinstance(choice, str):
         raise ConfigurationError(choice)
     made = catalog_bundle(choice, place.blobs) if signers is None else _signed_module(place, choice, signers)
