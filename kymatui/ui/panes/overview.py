@@ -14,7 +14,7 @@ from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters import events, module
-from kymatui.ui.presenters.catalog import why
+from kymatui.ui.presenters.catalog import Why, why
 from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.scrolling import Reading
 from kymatui.ui.widgets.tones import toned
@@ -32,6 +32,8 @@ class OverviewPane(Pane):
     """What there is nothing to say of is left out."""
 
     TITLE: ClassVar[str] = "overview"
+
+    _said: tuple[Why, bool] | None = None
 
     def compose(self) -> ComposeResult:
         with Reading(id="overview-scroll"):
@@ -72,6 +74,9 @@ class OverviewPane(Pane):
 
     def _draw_why(self, row: Row, *, gone: bool) -> None:
         reason = why(row)
+        if (reason, gone) == self._said:
+            return
+        self._said = reason, gone
         parts = [toned(reason.text, reason.tone, bold=True)]
         if reason.actor:
             parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))

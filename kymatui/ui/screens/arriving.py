@@ -1,8 +1,9 @@
 """Screens that cost once what it costs to show them.
 
 Left to itself, Textual 8.2 styles the widgets of a new screen three times (when they are made, when the screen is
-shown, when its width gave it a class) and lays all of it out and paints it twice (when it is shown, and when the event
-comes that tells it its own size; with all screens below it). Each of them is a good part of what opening costs.
+shown, when its width gave it a class) and lays all of it out and paints it three times (when it is shown, when the event
+comes that tells it its own size, with all screens below it, and when all widgets have their first sizes). Each of them
+is a good part of what opening costs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ class Arriving(Screen[ScreenResultType]):
     """A screen that is styled, laid out and painted once when it comes."""
 
     _has_come = False
+    _has_sizes = False
 
     @on(events.Compose)
     def _know_the_width(self) -> None:
@@ -36,6 +38,15 @@ class Arriving(Screen[ScreenResultType]):
         fits = all(self.has_class(name) is holds for name, holds in self._classes_by_width(event.size.width).items())
         if sizes == {event.size} and fits:
             event.prevent_default()
+
+    def _compositor_refresh(self) -> None:
+        """With their first sizes widgets ask for a second layout, which paints all of them: what was seen before is
+        left standing until then. Where nothing was, every paint is welcome."""
+        if self._has_sizes or len(self.app.screen_stack) == 1 or not self.is_current:
+            super()._compositor_refresh()
+        else:
+            self._has_sizes = True
+            self.refresh()
 
     def _classes_by_width(self, width: int) -> dict[str, bool]:
         breakpoints = self.app.HORIZONTAL_BREAKPOINTS or []

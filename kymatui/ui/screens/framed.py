@@ -103,6 +103,8 @@ class FramedScreen(PromptingScreen):
         yield TopLine(id="top")
         yield Static("", id="banner")
         yield from self.body()
+        if self.kymatui.has_begun:  # the first paint of the first screen does not wait for it
+            yield self.new_prompt()
         yield KeyBar(id="keys")
 
     @property
@@ -117,8 +119,6 @@ class FramedScreen(PromptingScreen):
 
     def on_mount(self) -> None:
         self.show_frame(self.kymatui.frame_facts)
-        if self.kymatui.has_begun:  # the prompt of the first screen is not there before its first paint
-            self.call_after_refresh(self.prepare_prompt)
 
     @property
     def is_whole(self) -> bool:

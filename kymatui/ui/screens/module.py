@@ -63,6 +63,9 @@ class ModuleScreen(ActingScreen):
         self._module_name = name
         self._tab = tab or TABS[0].label
         self._last: Row | None = None
+        self._panes: dict[str, Pane] = {}  # those that were opened, by their titles
+        self.pane: Pane | None = None
+        """The tab that is open; None before the first one is."""
 
     @property
     def step(self) -> Step:
@@ -70,7 +73,8 @@ class ModuleScreen(ActingScreen):
 
     def body(self) -> ComposeResult:
         yield ViewTabs(id="views")
-        yield Container(id="module-tabs")
+        with Container(id="module-tabs"):
+            yield self._new_pane(self._tab)
 
     async def on_mount(self) -> None:  # type: ignore[override]  # a pane has to be there before keys are taken
         super().on_mount()
@@ -78,11 +82,6 @@ class ModuleScreen(ActingScreen):
 
     def on_unmount(self) -> None:
         self.kymatui.follow(self, Looks())
-
-    @property
-    def pane(self) -> Pane | None:
-        """The tab that is open; None before the first one is."""
-        return next((pane for pane in self.query(Pane) if pane.display), None)
 
     def main_widget(self) -> Widget:
         return self.pane.target() if self.pane is not None else self
@@ -129,18 +128,21 @@ class ModuleScreen(ActingScreen):
         self.kymatui.ways.visits.turn(title)
 
     async def _open(self, title: str) -> Pane:
-        kind = next(kind for kind in PANES if title == kind.TITLE)
         self._tab = title
-        found = self.query(kind)
-        pane = found.first() if found else kind(id=f"pane-{title}")
-        if not found:
-            await self.query_one("#module-tabs").mount(pane)
-        for other in self.query(Pane):
+        if title not in self._panes:
+            await self.query_one("#module-tabs").mount(self._new_pane(title))
+        pane = self.pane = self._panes[title]
+        for other in self._panes.values():
             other.display = other is pane
         self.show_catalog()
         self._show_tabs()
         pane.target().focus()
         return pane
+
+    def _new_pane(self, title: str) -> Pane:
+        kind = next(kind for kind in PANES if title == kind.TITLE)
+        self._panes[title] = kind(id=f"pane-{title}")
+        return self._panes[title]
 
     async def action_next_tab(self, by: int) -> None:
         titles = [tab.label for tab in TABS]

@@ -25,6 +25,8 @@ class PromptingScreen(Arriving[None]):
         Binding("colon", "command", "Command", id="app.command", priority=True),
     ]
 
+    _prompt: Prompt | None = None
+
     # what a screen gives
 
     def all_commands(self) -> Sequence[ScreenCommand]:
@@ -71,13 +73,18 @@ class PromptingScreen(Arriving[None]):
         if self.is_attached:
             await self.prompt()
 
-    async def prompt(self) -> Prompt:
-        """The prompt, made when it is wanted for the first time."""
+    def new_prompt(self) -> Prompt:
         from kymatui.ui.widgets.prompt import Prompt
 
-        if not self.query(Prompt):
-            await self.mount(Prompt(), before="#keys")
-        return self.query_one(Prompt)
+        self._prompt = Prompt()
+        return self._prompt
+
+    async def prompt(self) -> Prompt:
+        """The prompt, made when it is wanted for the first time."""
+        if self._prompt is None:
+            await self.mount(self.new_prompt(), before="#keys")
+        assert self._prompt is not None
+        return self._prompt
 
     def on_prompt_changed(self, event: Prompt.Changed) -> None:
         if event.mode == "filter":

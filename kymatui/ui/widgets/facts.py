@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -34,6 +34,7 @@ class Facts(Widget):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._facts: tuple[Fact, ...] = ()
+        self._wrapped: dict[int, Sequence[Content]] = {}  # by the width; a layout asks for the height again and again
         self.border_title = title
         self._label_style = labels
 
@@ -45,6 +46,7 @@ class Facts(Widget):
         shown = tuple(fact for fact in facts if fact.text)
         if shown != self._facts:
             self._facts = shown
+            self._wrapped.clear()
             self.refresh(layout=True)
 
     @property
@@ -54,12 +56,17 @@ class Facts(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
-        return sum(1 for _ in self._lines(width))
+        return len(self._lines(width))
 
     def render(self) -> Content:
         return Content("\n").join(self._lines(self.size.width))
 
-    def _lines(self, width: int) -> Iterator[Content]:
+    def _lines(self, width: int) -> Sequence[Content]:
+        if width not in self._wrapped:
+            self._wrapped[width] = tuple(self._wrap(width))
+        return self._wrapped[width]
+
+    def _wrap(self, width: int) -> Iterator[Content]:
         labels = max((cell_len(fact.label) for fact in self._facts), default=0)
         gutter = min(labels, _WIDEST, max(width // 2, 1)) + 2 if labels else 0
         for fact in self._facts:

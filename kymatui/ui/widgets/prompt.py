@@ -58,7 +58,9 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("/", id="prompt-sign")
-        yield Input(id="prompt-input", classes="typing", compact=True, select_on_focus=False)
+        field = Input(id="prompt-input", classes="typing", compact=True, select_on_focus=False)
+        field.can_focus = False  # while it is hidden: a screen gives the keyboard to the first that can have it
+        yield field
         yield Static("", id="prompt-note")
 
     def open(self, mode: Mode, text: str = "", *, candidates: Iterable[str] = ()) -> None:
@@ -68,6 +70,7 @@ class Prompt(Horizontal):
         self.query_one("#prompt-sign", Static).update(SIGNS[mode])
         self.note("")
         field = self.query_one(Input)
+        field.can_focus = True
         field.suggester = SuggestFromList(list(candidates), case_sensitive=False)
         with field.prevent(Input.Changed):
             field.value = text
@@ -76,6 +79,7 @@ class Prompt(Horizontal):
 
     def close(self) -> None:
         self.display = False
+        self.query_one(Input).can_focus = False
 
     def note(self, text: str) -> None:
         """A word behind the input: a pattern that does not parse, or how a command is used."""
