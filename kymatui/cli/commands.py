@@ -51,6 +51,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("manage", "let lifecycle-manager take charge of a module", "kymatui.cli.toggling:MANAGE"),
     Command("unmanage", "make lifecycle-manager let go of a module", "kymatui.cli.toggling:UNMANAGE"),
     Command("policy", "say what becomes of a module's default resource", "kymatui.cli.toggling:POLICY"),
+    Command("label", "allow beta or internal modules to the Kyma, or no longer", "kymatui.cli.labelling"),
     Command("install", "install a module directly: shown first, then applied", "kymatui.cli.direct.installing:INSTALL"),
     Command("upgrade", "upgrade what was installed directly", "kymatui.cli.direct.installing:UPGRADE"),
     Command("plan", "plan an installation, and keep the plan", "kymatui.cli.direct.installing:PLAN"),

@@ -211,6 +211,12 @@ def _rules(typed: Typed) -> Iterable[str]:
     return [rule.id for rule in RULES] if typed.positionals[:1] == ["explain"] else ()
 
 
+def _labels(_: Typed) -> Iterable[str]:
+    from kymatui.domain.labelling import LABELS
+
+    return [f"{name}{end}" for name in LABELS for end in ("=true", "=false", "-")]
+
+
 _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "context": _contexts,
     "channel": _channels,
@@ -218,6 +224,7 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "names": _modules,
     "module": _modules,
     "version": _versions,
+    "labels": _labels,
     "rule": _rules,
 }
 

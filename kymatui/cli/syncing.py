@@ -36,12 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    labels = _labels(args.label)
+    labels = read_labels(args.label)
     pair = look(args)
     return _preview(pair, labels, args.output) if labels else _explain(pair, args.output)
 
 
-def _labels(words: Sequence[str]) -> dict[str, str | None]:
+def read_labels(words: Sequence[str]) -> dict[str, str | None]:
     """As kubectl reads them: `key=value` sets, `key-` takes away."""
     found: dict[str, str | None] = {}
     for word in words:
@@ -51,7 +51,8 @@ def _labels(words: Sequence[str]) -> dict[str, str | None]:
         if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
             hint = "write KEY=VALUE to set a label, or KEY- to take it away"
             raise UsageError(f"{word!r} is no label", hint=hint)
-        found[key] = None if taken else value
+        if found.setdefault(key, None if taken else value) != (None if taken else value):
+            raise UsageError(f"{key} is given twice, with different values")
     return found
 
 

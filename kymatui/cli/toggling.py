@@ -18,12 +18,13 @@ from kymatui.domain.texts import plain
 from kymatui.errors import ForbiddenError, KymatuiError, ReadOnlyError, RefusedError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.domain.labelling import LabelProposal
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.toggling import Toggling
 
-_FORMATS = ("table", "json", "yaml", "md")
+FORMATS = ("table", "json", "yaml", "md")
 _OWN_CHANNEL = "default"
 _POLICIES = ("CreateAndDelete", "Ignore")
 
@@ -57,7 +58,7 @@ class ToggleCommand:
         parser.add_argument(
             "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the whole wait (default: 300)"
         )
-        parser.add_argument("-o", "--output", choices=_FORMATS, default="table", help="default: table")
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
         add_cluster_options(parser, default=argparse.SUPPRESS)
         add_remote_options(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
         add_fleet_options(parser)
@@ -176,7 +177,9 @@ class _Run:
         return 0
 
 
-def require_rights(session: CatalogSession | PairSession, toggling: Toggling, proposal: Proposal) -> None:
+def require_rights(
+    session: CatalogSession | PairSession, toggling: Toggling, proposal: Proposal | LabelProposal
+) -> None:
     """Raises ReadOnlyError or ForbiddenError where the edit cannot be made."""
     if session.read_only:
         raise ReadOnlyError("read-only: the Kyma is not edited", hint="--dry-run shows what would be done")

@@ -5,7 +5,7 @@ Taking such a label away uninstalls every module that only Kymas with it may hav
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,28 +19,48 @@ from kymatui.domain.toggling import Effect, effects
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 
 
+Labels = Mapping[str, str | None]
+"""Labels as they are to be; None takes one away."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """One label as it was seen and as it will be; None where there is none."""
+
+    label: str
+    before: str | None
+    after: str | None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.before == self.after
+
+
 @dataclass(frozen=True, slots=True)
 class LabelEdit:
-    """One label of one Kyma, as it was seen and as it will be; None where there is none.
+    """Labels of one Kyma; `changes` has all that were asked for, also those that are so already.
 
-    `patch` applies only to the Kyma that was seen with that value, and is empty where nothing is to be done.
+    `patch` applies only to the Kyma that was seen with those values, and is empty where nothing is to be done.
     """
 
     kyma: ObjectRef
     uid: str
-    label: str
-    before: str | None
-    after: str | None
+    changes: tuple[LabelChange, ...]
     patch: tuple[Mapping[str, Any], ...]
 
     @property
     def is_empty(self) -> bool:
         return not self.patch
 
+    @property
+    def labels(self) -> Labels:
+        """What they will be."""
+        return {change.label: change.after for change in self.changes}
+
 
 @dataclass(frozen=True, slots=True)
 class LabelProposal:
-    """An edit of a label with what becomes of each module; `edit` is None where there is no Kyma.
+    """An edit of labels with what becomes of each module; `edit` is None where there is no Kyma.
 
     `comes`, `goes` and `changes` are what of the catalog a runtime gets and loses, and what of it has other channels
     then; `warnings` tell what else is to be known.
@@ -49,57 +69,67 @@ class LabelProposal:
     edit: LabelEdit | None
     refusal: str = ""
     effects: tuple[Effect, ...] = ()
-    comes: tuple[str, ...] = ()
-    goes: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    comes: tuple[ObjectRef, ...] = ()
+    goes: tuple[ObjectRef, ...] = ()
+    changes: tuple[ObjectRef, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def label_edit(kyma: Kyma, label: str, value: str | None) -> LabelEdit:
-    """The edit that gives a label a value, or takes it away."""
+def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
+    """The edit that gives labels their values, or takes them away."""
     raw = kyma.raw.get("metadata")
     metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     found = metadata.get("labels")
-    before = found.get(label) if isinstance(found, Mapping) else None
-    patch = () if before == value else _patch(metadata, label, before, value, isinstance(found, Mapping))
-    return LabelEdit(read_ref(kyma.raw), str(metadata.get("uid") or ""), label, before, value, patch)
+    there: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    changes = tuple(LabelChange(label, there.get(label), value) for label, value in labels.items())
+    todo = [change for change in changes if not change.is_empty]
+    patch = tuple(_patch(metadata, todo, isinstance(found, Mapping))) if todo else ()
+    return LabelEdit(read_ref(kyma.raw), str(metadata.get("uid") or ""), changes, patch)
 
 
-def _patch(
-    metadata: Mapping[str, Any], label: str, before: str | None, after: str | None, listed: bool
-) -> tuple[Mapping[str, Any], ...]:
-    same = {"op": "test", "path": "/metadata/uid", "value": metadata.get("uid")}
-    path = f"/metadata/labels/{label.replace('~', '~0').replace('/', '~1')}"
-    if before is not None:
-        seen = {"op": "test", "path": path, "value": before}
-        done = {"op": "remove", "path": path} if after is None else {"op": "replace", "path": path, "value": after}
-        return same, seen, done
-    # that a label is not there cannot be tested: nothing of the object may have changed
-    version = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
-    if listed:
-        return same, version, {"op": "add", "path": path, "value": after}
-    return same, version, {"op": "add", "path": "/metadata/labels", "value": {label: after}}
+def _patch(metadata: Mapping[str, Any], todo: Sequence[LabelChange], listed: bool) -> Iterator[Mapping[str, Any]]:
+    """All tests first: a patch is applied as a whole, or not at all."""
+    yield {"op": "test", "path": "/metadata/uid", "value": metadata.get("uid")}
+    if any(change.before is None for change in todo):
+        # that a label is not there cannot be tested: nothing of the object may have changed
+        yield {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
+    for change in todo:
+        if change.before is not None:
+            yield {"op": "test", "path": _path(change.label), "value": change.before}
+    if not listed:
+        yield {"op": "add", "path": "/metadata/labels", "value": {change.label: change.after for change in todo}}
+        return
+    for change in todo:
+        if change.after is None:
+            yield {"op": "remove", "path": _path(change.label)}
+        else:
+            op = "add" if change.before is None else "replace"
+            yield {"op": op, "path": _path(change.label), "value": change.after}
 
 
-def propose_label(
-    snapshot: Snapshot, label: str, value: str | None, now: float, settings: Settings | None = None
-) -> LabelProposal:
-    """What a change of a label would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
+def _path(label: str) -> str:
+    return f"/metadata/labels/{label.replace('~', '~0').replace('/', '~1')}"
+
+
+def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Settings | None = None) -> LabelProposal:
+    """What a change of labels would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
     before = catalog(snapshot, now, settings)
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, "there is no Kyma in this cluster that could be edited")
-    edit = label_edit(kyma, label, value)
+    edit = label_edit(kyma, labels)
     refusal = f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
     if edit.is_empty:
         return LabelProposal(edit, refusal)
-    kymas = tuple(_labelled(raw, label, value) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
     return LabelProposal(edit, refusal, effects(before, catalog(replace(snapshot, kymas=kymas), now, settings)))
 
 
-def _labelled(raw: Mapping[str, Any], label: str, value: str | None) -> dict[str, Any]:
+def _labelled(raw: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
     metadata = dict(raw.get("metadata") or {})
-    labels = {name: found for name, found in (metadata.get("labels") or {}).items() if name != label}
-    metadata["labels"] = {**labels, label: value} if value is not None else labels
-    return {**raw, "metadata": metadata}
+    whole = {**(metadata.get("labels") or {}), **labels}
+    return {
+        **raw,
+        "metadata": {**metadata, "labels": {name: found for name, found in whole.items() if found is not None}},
+    }

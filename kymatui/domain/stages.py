@@ -77,7 +77,7 @@ def stage(toggle: Toggle, edit: KymaEdit, generation: int, snapshot: Snapshot, s
         case Verb.POLICY:
             return Stage("the policy is set", finished=True, phase=Phase.SET)
         case Verb.ENABLE | Verb.CHANNEL | Verb.MANAGE:
-            return _installed(toggle, row)
+            return installed(toggle.module, row)
 
 
 def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
@@ -94,14 +94,15 @@ def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
     return all(entry.get(key) == value for key, value in edit.after.items())
 
 
-def _installed(toggle: Toggle, row: Row | None) -> Stage:
+def installed(module: str, row: Row | None) -> Stage:
+    """How far lifecycle-manager has come with a module that the Kyma asks for."""
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
         return Stage("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
     if row.state is State.WARNING:
         return Stage(row.reason.text, row.actor, finished=True, phase=Phase.READY)
     if row.drift.kind in _SETTLED and row.state is State.READY:
         version = f" {row.installed}" if row.installed else ""
-        return Stage(f"{toggle.module}{version} is ready", finished=True, phase=Phase.READY)
+        return Stage(f"{module}{version} is ready", finished=True, phase=Phase.READY)
     applying = row.manifest is not None and bool(row.reports.manifest)
     return Stage(row.reason.text, row.actor, phase=Phase.APPLYING if applying else Phase.TAKEN_UP)
 

@@ -35,8 +35,8 @@ def carry_out(cluster: Cluster, edit: KymaEdit, change: Change, cancel: threadin
     raise _unsteady(edit.kyma)
 
 
-def carry_out_label(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
-    """Patches a label of the Kyma and returns it as it is then; as `carry_out`, only on the value that was seen."""
+def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
+    """Patches labels of the Kyma and returns it as it is then; as `carry_out`, only on the values that were seen."""
     for _ in range(ATTEMPTS):
         try:
             return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
@@ -45,19 +45,27 @@ def carry_out_label(cluster: Cluster, edit: LabelEdit, cancel: threading.Event |
             kyma = read_kyma(body)
             if not isinstance(kyma, Kyma) or body is None:
                 raise NotFoundError(f"{edit.kyma} is gone", status=404) from error
-            fresh = label_edit(kyma, edit.label, edit.after)
+            fresh = label_edit(kyma, edit.labels)
             if fresh.is_empty:
                 return body
             if fresh.patch == edit.patch:
                 raise
-            if (fresh.uid, fresh.before) != (edit.uid, edit.before):
-                raise RefusedError(
-                    f"somebody else changed the label {edit.label} of {edit.kyma} meanwhile: it is "
-                    f"{fresh.before or 'not there'} now, and was {edit.before or 'not there'} when it was looked at",
-                    hint="look at it again; nothing was changed",
-                ) from error
+            _refuse_others(edit, fresh, error)
             edit = fresh
     raise _unsteady(edit.kyma)
+
+
+def _refuse_others(seen: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
+    """Raises where another Kyma is there now, or a label has another value than the one that was looked at."""
+    if fresh.uid != seen.uid:
+        raise RefusedError(f"{seen.kyma} is another one than the one that was seen", hint="look at it again") from error
+    for was, now in zip(seen.changes, fresh.changes, strict=True):
+        if now.before != was.before and not now.is_empty:
+            raise RefusedError(
+                f"somebody else changed the label {was.label} of {seen.kyma} meanwhile: it is "
+                f"{now.before or 'not there'} now, and was {was.before or 'not there'} when it was looked at",
+                hint="look at it again; nothing was changed",
+            ) from error
 
 
 def _unsteady(kyma: ObjectRef) -> ConflictError:

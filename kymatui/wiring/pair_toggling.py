@@ -12,7 +12,8 @@ from kymatui.domain.problems import Actor
 from kymatui.wiring.toggling import Toggling
 
 if TYPE_CHECKING:
-    from kymatui.domain.labelling import LabelEdit, LabelProposal
+    from kymatui.domain.labelling import LabelEdit, LabelProposal, Labels
+    from kymatui.domain.pairs.offering import SyncPlan
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
@@ -55,24 +56,23 @@ class PairToggling(Toggling):
             return replace(found, refusals=(refusal, *found.refusals))
         return replace(found, edit=edit_entry(kyma, toggle.module, change_of(toggle)))
 
-    def propose_label(self, label: str, value: str | None) -> LabelProposal:
+    def propose_labels(self, labels: Labels) -> LabelProposal:
         """With what the catalog sync brings to the runtime then, and takes from it."""
         from kymatui.domain.pairs.relabelling import relabelling
 
-        found, pair = super().propose_label(label, value), self._pair.pair()
-        moved = relabelling(pair, {label: value}, time.time()) if found.edit is not None else None
+        found, pair = super().propose_labels(labels), self._pair.pair()
+        moved = relabelling(pair, labels, time.time()) if found.edit is not None else None
         if moved is None or pair.is_one_cluster:
             return found
         comes, goes, changes = (
-            tuple(f"{entry.ref.kind.kind} {entry.ref.name}" for entry in entries)
-            for entries in (moved.offered, moved.withdrawn, moved.changed)
+            tuple(entry.ref for entry in entries) for entries in (moved.offered, moved.withdrawn, moved.changed)
         )
         return replace(found, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
 
-    def carry_out_label(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
-        from kymatui.engine.toggling import carry_out_label
+    def carry_out_labels(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
+        from kymatui.engine.toggling import carry_out_labels
 
-        carry_out_label(self._pair.home, edit, cancel)
+        carry_out_labels(self._pair.home, edit, cancel)
 
     def may_write(self, proposal: Proposal | LabelProposal) -> bool:
         from kymatui.domain.labelling import LabelProposal
@@ -94,3 +94,9 @@ class PairToggling(Toggling):
         edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
         seen = catalog(snapshot, time.time(), memory=memory)
         return stage(proposal.toggle, proposal.edit, generation, edited, seen)
+
+    def _sync_plan(self) -> SyncPlan | None:
+        from kymatui.domain.pairs.offering import plan_of
+
+        pair = self._pair.pair()
+        return None if pair.is_one_cluster else plan_of(pair)

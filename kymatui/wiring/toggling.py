@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.domain.labelling import LabelEdit, LabelProposal
+    from kymatui.domain.labelling import LabelEdit, LabelProposal, Labels
+    from kymatui.domain.pairs.offering import SyncPlan
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
@@ -41,18 +42,18 @@ class Toggling:
 
         return propose(self._session.snapshot(), toggle, time.time())
 
-    def propose_label(self, label: str, value: str | None) -> LabelProposal:
-        """What another value of a label of the Kyma would do."""
-        from kymatui.domain.labelling import propose_label
+    def propose_labels(self, labels: Labels) -> LabelProposal:
+        """What other labels of the Kyma would do."""
+        from kymatui.domain.labelling import propose_labels
 
-        return propose_label(self._session.snapshot(), label, value, time.time())
+        return propose_labels(self._session.snapshot(), labels, time.time())
 
-    def carry_out_label(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
-        """Writes the label, only where it is as it was seen."""
+    def carry_out_labels(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
+        """Writes the labels, only where they are as they were seen."""
         from kymatui.adapters.kube.clusters import KubeCluster
-        from kymatui.engine.toggling import carry_out_label
+        from kymatui.engine.toggling import carry_out_labels
 
-        carry_out_label(KubeCluster(self._session.client), edit, cancel)
+        carry_out_labels(KubeCluster(self._session.client), edit, cancel)
 
     def may_write(self, proposal: Proposal | LabelProposal) -> bool:
         """Whether the user may patch the Kyma of a proposal."""
@@ -92,12 +93,36 @@ class Toggling:
         """
         from kymatui.domain.remembering import Memory
 
-        assert proposal.edit is not None
-        memory, last = Memory(), None
-        deadline = time.monotonic() + timeout
+        memory, hint = Memory(), f"`kymatui module {proposal.toggle.module}`"
+        return self._watch(lambda: self._stage(proposal, generation, memory), hint, changed, timeout, tell, cancel)
+
+    def follow_labels(
+        self,
+        proposal: LabelProposal,
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[Stage], None],
+        cancel: threading.Event | None = None,
+    ) -> Stage:
+        """As `follow`, until the modules and the copies that the labels bring or take have come or gone."""
+        from kymatui.domain.remembering import Memory
+
+        memory, hint = Memory(), "`kymatui catalog`"
+        return self._watch(lambda: self._label_stage(proposal, memory), hint, changed, timeout, tell, cancel)
+
+    def _watch(
+        self,
+        look: Callable[[], Stage],
+        hint: str,
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[Stage], None],
+        cancel: threading.Event | None,
+    ) -> Stage:
+        last, deadline = None, time.monotonic() + timeout
         while True:
             changed.clear()
-            now = self._stage(proposal, generation, memory)
+            now = look()
             if now != last:
                 tell(now)
                 last = now
@@ -106,7 +131,7 @@ class Toggling:
             if now.lost or time.monotonic() >= deadline:
                 waited = f"not finished within {timeout:g} s" if timeout > 0 else "nobody waited for the rest"
                 why = now.words if now.lost else f"{waited}: {now.words}"
-                raise PartlyDoneError(f"the Kyma is edited; {why}", hint=f"`kymatui module {proposal.toggle.module}`")
+                raise PartlyDoneError(f"the Kyma is edited; {why}", hint=hint)
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the Kyma is edited; nobody waits for what it sets off")
             changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
@@ -126,3 +151,14 @@ class Toggling:
         return stage(
             proposal.toggle, proposal.edit, generation, snapshot, catalog(snapshot, time.time(), memory=memory)
         )
+
+    def _label_stage(self, proposal: LabelProposal, memory: Memory) -> Stage:
+        from kymatui.domain.catalog import catalog
+        from kymatui.domain.label_stages import label_stage
+
+        snapshot = self._session.snapshot()
+        return label_stage(proposal, snapshot, catalog(snapshot, time.time(), memory=memory), self._sync_plan())
+
+    def _sync_plan(self) -> SyncPlan | None:
+        """The catalog sync of a runtime; None where there is but one cluster."""
+        return None

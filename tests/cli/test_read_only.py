@@ -51,6 +51,7 @@ WRITING = {
     "manage": ["manage", "moduleac", "--yes", "--no-wait"],
     "unmanage": ["unmanage", "moduleaa", "--yes", "--no-wait"],
     "policy": ["policy", "moduleaa", "Ignore", "--yes", "--no-wait"],
+    "label": ["label", "beta=true", "--yes", "--no-wait"],
     "install": ["install", "moduleab", "--direct", "--yes"],
     "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
     "apply": ["apply", "/nowhere/plan.json", "--yes"],

@@ -164,3 +164,31 @@ def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[s
     assert {one["module"]: one["outcome"] for one in found["edits"]} == {"istio": "done", "keda": "unfinished"}
     assert "1 of 2 are not done: keda: the Kyma is edited; not finished within" in err
     assert module(capsys, "istio")["managed"] is False
+
+
+LABEL = "operator.kyma-project.io/beta"
+
+
+def test_a_label_tells_first_what_it_uninstalls_and_installs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "enable", "connectivity-proxy", "--yes")[0] == 0
+    status, out, err = run(capsys, "label", "beta-", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, err, found["outcome"], found["uninstalls"]) == (0, "", "planned", ["connectivity-proxy"])
+    assert found["labels"] == [{"label": LABEL, "before": "true", "after": None}]
+    assert run(capsys, "--read-only", "label", "beta-", "--yes")[0] == 4
+    status, out, err = run(capsys, "label", "beta-", "internal=true", "--yes")
+    internal = "operator.kyma-project.io/internal is true"
+    assert (status, out) == (0, f"{LABEL} is gone; {internal}; connectivity-proxy is gone\n")
+    assert "connectivity-proxy   is uninstalled" in err
+    status, out, _ = run(capsys, "label", f"{LABEL}=true", "--yes", "--no-wait", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"], found["words"]) == (0, "accepted", "the Kyma is edited")
+    assert found["effects"] == [{"module": "connectivity-proxy", "words": "is installed in 1.0.2"}]
+    assert run(capsys, "label", "internal=true", "--yes")[:2] == (0, "the Kyma says so already\n")
+
+
+@pytest.mark.parametrize("words", [["bata=true"], ["beta"], ["beta=yes"], ["beta=true", "beta-"]], ids=str)
+def test_what_is_no_label_about_modules_is_said_before_anybody_is_asked(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "label", *words, "--yes")[0] == 64

@@ -59,7 +59,7 @@ def test_what_somebody_else_did_in_between_is_still_there(name: str, stage: Stag
 
 # words that all of them take
 
-EDITING = ("enable", "disable", "channel", "manage", "unmanage", "policy")
+EDITING = ("enable", "disable", "channel", "manage", "unmanage", "policy", "label")
 WRITING = (*EDITING, "install", "upgrade", "apply", "delete", "restore")
 
 
@@ -140,6 +140,7 @@ def words_of(name: str, stage: Stage) -> list[str]:
         "manage": ["manage", "cloud-manager"],
         "unmanage": ["unmanage", MODULE],
         "policy": ["policy", MODULE, "Ignore"],
+        "label": ["label", "internal=true"],
         "install": stage.installing("1")[:-3],
         "upgrade": stage.installing("2", "upgrade")[:-3],
         "apply": ["apply", str(stage.folder / f"{stage.name}.json")],

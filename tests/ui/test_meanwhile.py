@@ -282,7 +282,7 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     label = "operator.kyma-project.io/internal"
-    real = Toggling.carry_out_label
+    real = Toggling.carry_out_labels
 
     person = Person(pilot)
     await person.at("istio")
@@ -298,7 +298,7 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
         cluster.patch(KYMA, {"metadata": {"labels": {label: "maybe"}}}, PatchKind.MERGE, manager="other")
         real(self, *given)
 
-    monkeypatch.setattr(Toggling, "carry_out_label", late)
+    monkeypatch.setattr(Toggling, "carry_out_labels", late)
     await person.until(lambda: label in yaml.safe_dump(person.app.view.kymas[0]["metadata"]["labels"]))
     await person.types("label internal off")
     await person.sees(PlanScreen)

@@ -290,7 +290,7 @@ async def relabel(app: KymatuiApp, name: str, wanted: bool) -> None:
     """Allows modules of a kind ("beta", "internal") to the Kyma, or no longer; says before what that uninstalls."""
     desk, edits = app.desk, toggling_of(app)
     while True:
-        proposal = await desk.aside(lambda: edits.propose_label(LABELS[name], "true" if wanted else None))
+        proposal = await desk.aside(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
         may_write = await desk.aside(partial(_may_write, edits, proposal))
         answer = await app.push_screen_wait(
             PlanScreen(label_preview(proposal, name, app.view.charge, may_write=may_write))
@@ -305,8 +305,8 @@ async def relabel(app: KymatuiApp, name: str, wanted: bool) -> None:
 
 def _carry_out_label(edit: LabelEdit, edits: Toggling, report: Report) -> str:
     report.step(EDIT)
-    edits.carry_out_label(edit, report.cancel)
-    return f"{edit.label} is {edit.after or 'gone'}"
+    edits.carry_out_labels(edit, report.cancel)
+    return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in edit.changes)
 
 
 # why something cannot be asked for

@@ -157,19 +157,22 @@ def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
         (Mark.DELETE, proposal.goes, "sync: goes", "the catalog sync takes the copy from the runtime"),
         (Mark.CHANGE, proposal.changes, "sync: channels", "the runtime's copy gets other channels"),
     )
-    for mark, names, note, words in moves:
-        yield from (PreviewLine(mark, name, note, (f"  {words}",)) for name in names)
+    for mark, refs, note, words in moves:
+        yield from (PreviewLine(mark, f"{ref.kind.kind} {ref.name}", note, (f"  {words}",)) for ref in refs)
 
 
 def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, may_write: bool) -> Preview:
     """A change of a label that decides which modules the Kyma may have."""
     edit = proposal.edit
-    words = f"{'allow' if edit is not None and edit.after else 'no longer allow'} {name} modules"
+    allowed = edit is not None and any(change.after for change in edit.changes)
+    words = f"{'allow' if allowed else 'no longer allow'} {name} modules"
     lines: tuple[PreviewLine, ...] = ()
     refusals = (proposal.refusal,) if proposal.refusal else ()
     if edit is not None:
-        diff = [f"- {edit.label}: {json.dumps(edit.before)}"] if edit.before is not None else []
-        diff += [f"+ {edit.label}: {json.dumps(edit.after)}"] if edit.after is not None else []
+        values = [
+            (sign, one.label, value) for one in edit.changes for sign, value in (("-", one.before), ("+", one.after))
+        ]
+        diff = [f"{sign} {label}: {json.dumps(value)}" for sign, label, value in values if value is not None]
         mark = Mark.SAME if edit.is_empty else Mark.CHANGE
         lines = (PreviewLine(mark, str(edit.kyma), "metadata.labels", tuple(diff)),)
         if edit.is_empty:

@@ -1,0 +1,115 @@
+"""Labels of a Kyma that decide about modules: the patch that sets them, and how far what follows has come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.label_stages import label_stage
+from kymatui.domain.labelling import Labels, label_edit, propose_labels
+from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL
+from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshots import Snapshot
+from tests.domain.builders import NOW, Json, deployment, kyma, labels, meta, report, snapshot, template
+
+BETA, INTERNAL = (f"/metadata/labels/operator.kyma-project.io~1{name}" for name in ("beta", "internal"))
+SAME = {"op": "test", "path": "/metadata/uid", "value": "u-1"}
+VERSION = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
+
+
+def labelled(found: dict[str, str] | None) -> Json:
+    raw = kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])
+    raw["metadata"] |= {"uid": "u-1", "resourceVersion": "7"}
+    raw["metadata"].pop("labels", None)
+    return raw if found is None else {**raw, "metadata": {**raw["metadata"], "labels": found}}
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "patch"),
+    [
+        ({LABEL_BETA: "true"}, {LABEL_BETA: "true", LABEL_INTERNAL: None}, []),
+        (None, {LABEL_BETA: None}, []),
+        (
+            {LABEL_BETA: "true"},
+            {LABEL_BETA: None},
+            [SAME, {"op": "test", "path": BETA, "value": "true"}, {"op": "remove", "path": BETA}],
+        ),
+        (
+            {LABEL_BETA: "false"},
+            {LABEL_BETA: "true", LABEL_INTERNAL: "true"},
+            [
+                SAME,
+                VERSION,
+                {"op": "test", "path": BETA, "value": "false"},
+                {"op": "replace", "path": BETA, "value": "true"},
+                {"op": "add", "path": INTERNAL, "value": "true"},
+            ],
+        ),
+        (
+            None,
+            {LABEL_BETA: "true"},
+            [SAME, VERSION, {"op": "add", "path": "/metadata/labels", "value": {LABEL_BETA: "true"}}],
+        ),
+    ],
+    ids=["as it is", "not there", "taken away", "two at once", "the first label"],
+)
+def test_the_patch_applies_only_to_what_was_seen(
+    there: dict[str, str] | None, wanted: Labels, patch: list[Json]
+) -> None:
+    found = read_kyma(labelled(there))
+    assert isinstance(found, Kyma)
+    assert list(label_edit(found, wanted).patch) == patch
+
+
+COPY = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate"), "kcp-system", "mod-1.0.0")
+TEMPLATE = template("mod", "1.0.0", labelled=labels(beta="true"))
+SHELF: Json = {"templates": [TEMPLATE], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
+IS = "operator.kyma-project.io/beta is gone"
+
+
+def world(there: dict[str, str], *, installed: bool = True) -> Snapshot:
+    found = labelled(there)
+    workloads = [deployment("mod", "1.0.0")] if installed else []
+    if not installed:
+        found["status"]["modules"] = [report("mod", "", "Error", template=None, message="not allowed")]
+    return snapshot(kymas=[found], workloads=workloads, **SHELF)
+
+
+def plan(standing: Standing) -> SyncPlan:
+    return SyncPlan((), (Entry(COPY, "mod", "1.0.0", False, "", standing),))
+
+
+BEFORE = world({LABEL_BETA: "true"})
+
+
+@pytest.mark.parametrize(
+    ("now", "copy", "words", "ended"),
+    [
+        (BEFORE, None, "accepted, and not yet seen in the watch", ""),
+        (world({}), None, "mod is not uninstalled yet", ""),
+        (world({}, installed=False), None, f"{IS}; mod is gone", "finished"),
+        (world({}, installed=False), Standing.LEFT_OVER, "the catalog sync has not taken away ModuleTemplate", ""),
+        (world({}, installed=False), Standing.WITHHELD, f"{IS}; mod is gone", "finished"),
+        (world({LABEL_BETA: "maybe"}), None, "somebody else has changed the labels", "lost"),
+        (replace(BEFORE, kymas=()), None, "Kyma kyma-system/default is gone", "lost"),
+    ],
+    ids=["unseen", "installed", "gone", "copy there", "copy gone", "changed", "no Kyma"],
+)
+def test_what_follows_from_a_label_is_waited_for(now: Snapshot, copy: Standing | None, words: str, ended: str) -> None:
+    proposal = replace(propose_labels(BEFORE, {LABEL_BETA: None}, NOW), goes=(COPY,))
+    assert [(one.module, one.uninstalls) for one in proposal.effects] == [("mod", True)]
+    stage = label_stage(proposal, now, catalog(now, NOW), plan(copy) if copy is not None else None)
+    assert words in stage.words
+    assert ("finished" if stage.finished else "lost" if stage.lost else "") == ended
+
+
+def test_what_a_label_brings_is_waited_for_until_it_is_ready() -> None:
+    before, after = world({}, installed=False), world({LABEL_BETA: "true"})
+    proposal = propose_labels(before, {LABEL_BETA: "true"}, NOW)
+    unready = replace(before, kymas=after.kymas)
+    assert not label_stage(proposal, unready, catalog(unready, NOW), None).finished
+    assert label_stage(proposal, after, catalog(after, NOW), None).words.endswith("; mod 1.0.0 is ready")
