@@ -70,8 +70,8 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
 
 
 _ABOUT_RUNTIMES = re.compile(
-    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|manage"
-    r"|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|label"
+    r"|manage|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )
 
 
