@@ -137,6 +137,27 @@ def test_the_sync_is_explained_and_labels_are_tried_out(capsys: pytest.CaptureFi
     assert run(capsys, "sync", "skr", "--label", "=x")[0] == 64
 
 
+def test_a_label_goes_to_the_control_plane_and_is_followed_until_the_copies_are_there(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster
+) -> None:
+    copy = ObjectRef(
+        GroupVersionKind(KYMA.group, KYMA.version, "ModuleTemplate"), "kyma-system", "compass-manager-0.3.0"
+    )
+    there = {"kind": copy.kind.kind, "name": copy.name}
+    status, out, _ = run(capsys, "label", "internal=true", "--remote", "skr", "--yes", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["kyma"], found["outcome"]) == (0, "kcp-system/skr", "done")
+    assert there in found["catalog"]["comes"]
+    assert runtime.get(copy) is not None
+    kyma = control.get(ObjectRef(KYMA, "kcp-system", "skr"))
+    assert kyma is not None
+    assert kyma["metadata"]["labels"]["operator.kyma-project.io/internal"] == "true"
+    status, out, err = run(capsys, "label", "internal-", "--remote", "skr", "--yes")
+    assert (status, out) == (0, "operator.kyma-project.io/internal is gone\n")
+    assert "goes      ModuleTemplate      compass-manager-0.3.0" in err
+    assert runtime.get(copy) is None
+
+
 def test_56_upgrades_wait_for_the_policy_that_is_mounted(
     capsys: pytest.CaptureFixture[str], control: KubeCluster
 ) -> None:

@@ -12,13 +12,14 @@ from kymatui.sandbox.controllers.starting import Controllers
 from kymatui.sandbox.registry.server import Registry
 from kymatui.sandbox.storage import Key
 from kymatui.sandbox.world import fleet, populating
-from kymatui.sandbox.world.announcing import PREFIX, RELEASES, TEMPLATES
+from kymatui.sandbox.world.announcing import PREFIX
 from kymatui.sandbox.world.installing import Installer
 from kymatui.sandbox.world.kinds import Kinds
 from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
 from kymatui.sandbox.world.kymas import Kymas
 from kymatui.sandbox.world.manifests import Manifests
 from kymatui.sandbox.world.situations import tell
+from kymatui.sandbox.world.synchronizing import CatalogSync, limits_of, synchronize
 from kymatui.sandbox.world.telling import Step, Story
 
 CONTROL = fleet.CONTROL
@@ -107,6 +108,8 @@ def _lifecycle(
     manifests = Manifests(control.context, registry.store, target, concerns)
     control.add(kymas)
     control.add(manifests)
+    clients = {name: found.controllers.context.client for name, found in runtimes.items()}
+    control.add(CatalogSync(control.context.observer, clients))
     return kymas, manifests
 
 
@@ -121,9 +124,9 @@ def _control_kyma(name: str) -> Obj:
 def _prepare_runtime(control: Controllers, found: RuntimeCluster, name: str) -> None:
     """What a runtime has from its control plane: the catalog, and its Kyma."""
     client = found.controllers.context.client
-    _synchronize(control.context.observer, client)
-    populating.start_operators(found.controllers)
     made = populating.kyma()
+    synchronize(control.context.observer, CONTROL, client, limits_of(made))
+    populating.start_operators(found.controllers)
     labels = {
         **made["metadata"]["labels"],
         "kyma-project.io/runtime-id": name,
@@ -133,34 +136,6 @@ def _prepare_runtime(control: Controllers, found: RuntimeCluster, name: str) -> 
     annotations = {f"deprecated-{PREFIX}/owned-by": f"{CONTROL}/{name}"}
     metadata = {**made["metadata"], "labels": labels, "annotations": annotations}
     populating.create(client, KYMAS, {**made, "metadata": metadata}, SYSTEM)
-
-
-def _synchronize(observer: Observer, client: LocalClient) -> None:
-    """The catalog as a runtime sees it: neither mandatory nor internal modules, with the manager `catalog-sync`.
-
-    Of the versions only those that a channel has.
-    """
-    sync = client.named("catalog-sync")
-    released = {
-        f"{obj['metadata']['name']}-{channel['version']}"
-        for obj in observer.all(RELEASES, CONTROL)
-        for channel in obj["spec"].get("channels") or ()
-    }
-    for resource, kind in ((RELEASES, "ModuleReleaseMeta"), (TEMPLATES, "ModuleTemplate")):
-        for obj in observer.all(resource, CONTROL):
-            spec, labels = obj["spec"], obj["metadata"].get("labels") or {}
-            if spec.get("mandatory") or labels.get(f"{PREFIX}/internal") == "true":
-                continue
-            if spec.get("version") and obj["metadata"]["name"] not in released:
-                continue
-            metadata = {
-                "name": obj["metadata"]["name"],
-                "namespace": SYSTEM,
-                "labels": {**labels, f"{PREFIX}/managed-by": "kyma"},
-                "annotations": obj["metadata"].get("annotations") or {},
-            }
-            made = {"apiVersion": f"{PREFIX}/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
-            sync.patch(resource, metadata["name"], made, namespace=SYSTEM, type="apply", force=True)
 
 
 def _fill_fleet(control: Controllers, runtimes: Mapping[str, RuntimeCluster], others: int, registry: Registry) -> None:
