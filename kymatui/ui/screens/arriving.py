@@ -1,9 +1,9 @@
 """Screens that cost once what it costs to show them.
 
 Left to itself, Textual 8.2 styles the widgets of a new screen three times (when they are made, when the screen is
-shown, when its width gave it a class) and lays all of it out and paints it three times (when it is shown, when the event
-comes that tells it its own size, with all screens below it, and when all widgets have their first sizes). Each of them
-is a good part of what opening costs.
+shown, when its width gave it a class), and lays all of it out and paints it three times (when it is shown; when the
+event comes that tells it its own size, with all screens below it; when all widgets have their first sizes). Each of
+them is a good part of what opening costs.
 """
 
 from __future__ import annotations
