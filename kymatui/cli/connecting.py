@@ -71,7 +71,7 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
 
 _ABOUT_RUNTIMES = re.compile(
     r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|label"
-    r"|manage|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )
 
 
