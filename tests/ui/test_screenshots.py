@@ -97,6 +97,10 @@ async def _menu(pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
+HELD: list[Deletion] = []
+"""Jobs that wait until their picture is drawn."""
+
+
 async def _jobs(pilot: Pilot[Any]) -> None:
     """One that waits, one behind it, and one that is done."""
     await pressing()(pilot)
@@ -112,7 +116,7 @@ async def _jobs(pilot: Pilot[Any]) -> None:
     await pilot.press("J", "j")
     await until(pilot, lambda: isinstance(app.screen, JobsScreen) and len(table(app).rows) == 3)
     await pilot.pause()
-    waiting.go_on.set()
+    HELD.append(waiting)
 
 
 BACKUPS = [
@@ -179,7 +183,12 @@ def test_the_picture_is_what_the_screen_looks_like(name: str, stages: Stages, mo
     monkeypatch.setattr("kymatui.ui.flows.restoring.backups", list)
     stage = stages.at((120, 32), lambda: _app(name), "still", *own)
     stage.run(stage.begin())
-    _keep(name, stage.run(draw(stage.pilot, SCENES[name])))
+    try:
+        drawn = stage.run(draw(stage.pilot, SCENES[name]))
+    finally:
+        while HELD:
+            HELD.pop().go_on.set()
+    _keep(name, drawn)
 
 
 def _app(name: str) -> KymatuiApp:
