@@ -22,6 +22,7 @@ from kymatui.errors import ConflictError, NotFoundError, PartlyDoneError, Refuse
 _ROUNDS: Final = 3
 _SHOWN: Final = 10
 
+
 @dataclass(frozen=True, slots=True)
 class Consent:
     """What a person agreed to.
