@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from kymatui.sandbox.apiserver.exchange import Request
@@ -35,7 +36,8 @@ class Clause:
     quality: float
 
 
-def clauses(accept: str) -> list[Clause]:
+@lru_cache(maxsize=256)
+def clauses(accept: str) -> tuple[Clause, ...]:
     """The clauses of an Accept header, best first; equal ones in the order given."""
     found: list[Clause] = []
     for text in accept.split(","):
@@ -43,7 +45,7 @@ def clauses(accept: str) -> list[Clause]:
         parameters = dict(_setting(setting) for setting in settings)
         if name:
             found.append(Clause(name.lower(), parameters, _quality(parameters.pop("q", "1"))))
-    return sorted(found, key=lambda clause: -clause.quality)
+    return tuple(sorted(found, key=lambda clause: -clause.quality))
 
 
 def _setting(text: str) -> tuple[str, str]:

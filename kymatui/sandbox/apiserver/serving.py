@@ -34,6 +34,7 @@ def server_context(certificate: ServingCertificate) -> ssl.SSLContext:
     """TLS for the server; the key touches the disk only in a private file that is gone at once."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.num_tickets = 0  # for sessions that nobody comes back to, written to each of many short connections
     with tempfile.TemporaryDirectory() as folder:  # of mode 0700
         path = Path(folder, "serving.pem")
         path.touch(mode=0o600)

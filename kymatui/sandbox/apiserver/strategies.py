@@ -6,13 +6,13 @@ changes of what was wanted.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 from kymatui.sandbox.apiserver.resources import Object
 from kymatui.sandbox.apply.fieldsets import EMPTY, FieldSet
 from kymatui.sandbox.clock import timestamp
+from kymatui.sandbox.copying import copied
 
 DAEMON_SETS = "daemonsets.apps"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -92,7 +92,7 @@ def _first_status(resource: str, obj: Object, empty_status: Any, now: float) -> 
         spec = obj.get("spec") or {}
         stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
-    return copy.deepcopy(empty_status)
+    return copied(empty_status)
 
 
 def prepare_update(resource: str, new: Object, old: Object, subresource: str, *, has_status: bool) -> None:
@@ -122,7 +122,7 @@ def _keep_all_but_status(resource: str, new: Object, old: Object) -> None:
 def keep_metadata(new: Object, old: Object) -> None:
     """All metadata stay those of the old object, but for the managed fields."""
     managed = new["metadata"].get("managedFields")
-    new["metadata"] = copy.deepcopy(old["metadata"])
+    new["metadata"] = copied(old["metadata"])
     if managed is not None:
         new["metadata"]["managedFields"] = managed
 
@@ -130,7 +130,7 @@ def keep_metadata(new: Object, old: Object) -> None:
 def put_back(new: Object, old: Object, name: str) -> None:
     """A field of the old object, or none where it had none."""
     if name in old:
-        new[name] = copy.deepcopy(old[name])
+        new[name] = copied(old[name])
     else:
         new.pop(name, None)
 

@@ -5,7 +5,6 @@ The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of 
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -24,6 +23,7 @@ from kymatui.sandbox.apply.typedvalues import (
     with_named_fields,
 )
 from kymatui.sandbox.apply.updating import reconciled, take, update
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.schemas.nodes import Object, Schema
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -38,7 +38,7 @@ def apply_object(
     Raises `ApplyConflictError` (409) and `ApplyFailedError` (500). Where nothing changed, the live object comes back
     with the owners as they are now.
     """
-    before = copy.deepcopy(tracking.empty) if live is None else live
+    before = copied(tracking.empty) if live is None else live
     managed = read_managed((before.get("metadata") or {}).get("managedFields"))
     if managed is None:
         raise ApplyFailedError("failed to decode managed fields", status=500)
@@ -94,7 +94,7 @@ def _apply(
     stripped = own.fields - NEVER_TRACKED
     if stripped:
         managed.owners[writer] = Owned(stripped, own.version, own.time if unchanged else time_text(now))
-    obj = copy.deepcopy(merged)
+    obj: Object = copied(merged)
     tracking.default(obj)
     return obj
 
@@ -161,7 +161,7 @@ def _sync_last_applied(obj: Object, wanted: Object) -> None:
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
         return
-    applied = copy.deepcopy(wanted)
+    applied = copied(wanted)
     given = (applied.get("metadata") or {}).get("annotations")
     if given:
         given.pop(LAST_APPLIED, None)

@@ -15,6 +15,7 @@ from kymatui.sandbox.schemas.fielderrors import quoted
 FieldPath = tuple[str, ...]
 FieldSet = frozenset[FieldPath]
 EMPTY: FieldSet = frozenset()
+_COMPACT = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 class FieldsError(ValueError):
@@ -23,7 +24,7 @@ class FieldsError(ValueError):
 
 def compact(value: Any) -> str:
     """JSON without blanks, keys in order, as FieldsV1 writes keys and values."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return _COMPACT.encode(value)
 
 
 def to_fields(paths: Iterable[FieldPath]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from kymatui.sandbox.apply.fieldsets import FieldPath, FieldSet, compact
 from kymatui.sandbox.schemas.nodes import ANY, Object, Schema
 
@@ -171,10 +173,18 @@ def _leaf(old: Any, new: Any, path: FieldPath, result: Comparison) -> bool:
     return True
 
 
+def _surely_same(left: Any, right: Any) -> bool:
+    """Most of what is compared did not change, which this finds out at once; False says nothing. What is equal to
+    Python may be 1 here and true there."""
+    if type(left) is str:
+        return bool(left == right)
+    return type(left) in (dict, list) and left == right and msgspec.json.encode(left) == msgspec.json.encode(right)
+
+
 def _compare_maps(schema: Schema, left: Any, right: Any, path: FieldPath, result: Comparison) -> None:
     for name, value in left.items():
         other = right.get(name, ABSENT)
-        if other is not value:
+        if other is not value and not _surely_same(value, other):
             _compare(child_schema(schema, name), value, other, (*path, f"f:{name}"), result)
     for name, value in right.items():
         if name not in left:
@@ -187,6 +197,8 @@ def _compare_lists(schema: Schema, left: Any, right: Any, path: FieldPath, resul
     for element in {**olds, **news}:
         old, new = olds.get(element, []), news.get(element, [])
         below = (*path, element)
+        if len(old) == len(new) == 1 and _surely_same(old[0], new[0]):
+            continue
         if len(old) <= 1 and len(new) <= 1:
             _compare(items, old[0] if old else ABSENT, new[0] if new else ABSENT, below, result)
         elif len(old) > 1 and len(new) > 1:

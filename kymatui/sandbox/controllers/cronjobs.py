@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 from kymatui.sandbox.apiserver.statuses import StatusError
 from kymatui.sandbox.clock import timestamp
 from kymatui.sandbox.controllers.context import Context
@@ -13,6 +11,7 @@ from kymatui.sandbox.controllers.observing import Obj, controller_of, is_control
 from kymatui.sandbox.controllers.reconciling import Queue
 from kymatui.sandbox.controllers.recording import EventType
 from kymatui.sandbox.controllers.schedules import Schedule
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.schemas.times import parse_time
 from kymatui.sandbox.storage import Change, Key
 
@@ -94,7 +93,7 @@ class CronJobs:
                 if self._context.delete(JOBS, job):
                     self._event(cron, "SuccessfulDelete", f"Deleted job {job['metadata']['name']}")
         namespace, name = key_of(cron)
-        template = copy.deepcopy(cron["spec"]["jobTemplate"])
+        template = copied(cron["spec"]["jobTemplate"])
         metadata = template.setdefault("metadata", {})
         metadata["name"] = f"{name}-{int(due) // 60}"
         metadata.setdefault("annotations", {})[SCHEDULED_AT] = timestamp(due)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.apply.typedvalues import same
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.patching.failures import PatchFailedError
 
 _MISSING: Any = object()
@@ -14,7 +14,7 @@ _MISSING: Any = object()
 
 def apply_json_patch(document: Any, operations: list[Any]) -> Any:
     """The patched document; `document` stays as it is. Raises `PatchFailedError` (422)."""
-    root = [copy.deepcopy(document)]
+    root = [copied(document)]
     for operation in operations:
         if not isinstance(operation, dict):
             raise PatchFailedError("an operation is an object", 400)
@@ -73,7 +73,7 @@ def _get(node: Any, key: str) -> Any:
 
 
 def _add(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    _put(root, path, copy.deepcopy(operation.get("value")), "add")
+    _put(root, path, copied(operation.get("value")), "add")
 
 
 def _put(root: list[Any], path: str, value: Any, kind: str) -> None:
@@ -98,7 +98,7 @@ def _remove(root: list[Any], path: str, operation: dict[str, Any]) -> None:
 
 
 def _replace(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    value = copy.deepcopy(operation.get("value"))
+    value = copied(operation.get("value"))
     if not path:
         root[0] = value
         return
@@ -134,7 +134,7 @@ def _move(root: list[Any], path: str, operation: dict[str, Any]) -> None:
 
 
 def _copy(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    _put(root, path, copy.deepcopy(_read(root, _from(operation), "copy")), "copy")
+    _put(root, path, copied(_read(root, _from(operation), "copy")), "copy")
 
 
 def _test(root: list[Any], path: str, operation: dict[str, Any]) -> None:

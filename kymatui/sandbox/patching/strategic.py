@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from typing import Any
 
 from kymatui.sandbox.apply.typedvalues import same
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.patching.failures import PatchFailedError
 from kymatui.sandbox.schemas.fielderrors import go_float
 from kymatui.sandbox.schemas.nodes import ANY, Object, Schema, child
@@ -20,7 +20,7 @@ DELETE_FROM = "$deleteFromPrimitiveList/"
 
 def apply_strategic_patch(schema: Schema, original: Object, patch: Object) -> Object:
     """The patched object; neither argument is changed. Raises `PatchFailedError`."""
-    return _merge_map(schema, copy.deepcopy(original), copy.deepcopy(patch))
+    return _merge_map(schema, copied(original), copied(patch))
 
 
 def go_text(value: Any) -> str:
@@ -180,7 +180,7 @@ def _merge_items(schema: Schema, merged: list[Any], patch: list[Any], key: str) 
         if place is None:
             merged.append(_plain(item))
         else:
-            merged[place] = _merge_map(schema, merged[place], copy.deepcopy(item))
+            merged[place] = _merge_map(schema, merged[place], copied(item))
     return merged
 
 

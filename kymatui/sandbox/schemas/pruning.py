@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.schemas.decoding import DecodeError, decode
 from kymatui.sandbox.schemas.fielderrors import go_value
 from kymatui.sandbox.schemas.nodes import Object, Schema
@@ -116,7 +116,7 @@ def apply_defaults(schema: Schema, value: Any) -> None:
         if name == "metadata" and below is object_meta():
             continue
         if below.has_default and (name not in value or (value[name] is None and not below.nullable)):
-            value[name] = copy.deepcopy(below.default)
+            value[name] = copied(below.default)
         if isinstance(value.get(name), (dict, list)):
             apply_defaults(below, value[name])
     if schema.additional is not None:

@@ -5,9 +5,9 @@ After k8s.io/apiextensions-apiserver: pkg/apiserver/schema and its package defau
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.schemas.constraints import pattern, validate_schema
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden, required, wrong
 from kymatui.sandbox.schemas.kinds.definitionwalks import said_of_itself, values_under
@@ -153,7 +153,7 @@ def default_problems(document: Object, at: str, *, root: bool = False) -> Errors
 
 def _default(document: Object, schema: Schema, at: str, *, root: bool) -> Errors:
     default = document["default"]
-    pruned = copy.deepcopy(default)
+    pruned = copied(default)
     prune(schema, pruned, "", [])
     if pruned != default:
         return [wrong(at, default, "must not have unknown fields")]

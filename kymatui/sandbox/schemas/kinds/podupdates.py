@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-
+from kymatui.sandbox.copying import copied
 from kymatui.sandbox.schemas.fielderrors import FieldError, forbidden
 from kymatui.sandbox.schemas.nodes import Object
 
@@ -15,7 +14,7 @@ _TEXT = (
 
 
 def validate_pod_update(new: Object, old: Object) -> list[FieldError]:
-    spec, stored = copy.deepcopy(new["spec"]), copy.deepcopy(old["spec"])
+    spec, stored = copied(new["spec"]), copied(old["spec"])
     count = len(spec.get("containers") or ())
     if count != len(stored.get("containers") or ()):
         return [forbidden("spec.containers", "pod updates may not add or remove containers")]
