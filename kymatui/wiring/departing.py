@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kymatui.domain.catalog import catalog
+from kymatui.domain.catalog import Settings, catalog
 from kymatui.domain.direct import unknown
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import default_resource
 from kymatui.domain.objects import OPERATOR, read_meta, read_ref
 from kymatui.domain.observing import World, observe
-from kymatui.domain.presence import Presence
+from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.remainders import associated_kinds
 from kymatui.domain.rows import Row
 from kymatui.domain.states import State
+from kymatui.domain.subjects import gather_subject
 from kymatui.domain.templates import Template
 from kymatui.engine.departing import Charge, Departure, Turn, Way
 from kymatui.errors import UnreachableError
@@ -74,7 +75,7 @@ class Departing:
         found = removal(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
         if found is not None:
             return _with_unseen(self._direct(replace(made, charge=Charge.DIRECT), found, row), unseen)
-        if row is not None and row.presence is Presence.ORPHAN:
+        if row is not None and _is_left_behind(row, world):
             return _with_unseen(self._left_behind(made, row, world), unseen)
         return _with_unseen(_not_ours(made, row), unseen)
 
@@ -211,6 +212,13 @@ def _with_unseen(made: Departure, unseen: Iterable[str]) -> Departure:
     """Where nobody knows what lifecycle-manager manages, nobody knows whether it would create the module again."""
     reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
     return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
+
+
+def _is_left_behind(row: Row, world: World) -> bool:
+    """Whether it is resources without their manager; they still are while all of them are being deleted."""
+    if row.presence is not Presence.DELETING:
+        return row.presence is Presence.ORPHAN
+    return gather_subject(row.name, world, time.time(), Settings()).manager.sight is Sight.ABSENT
 
 
 def _not_ours(made: Departure, row: Row | None) -> Departure:

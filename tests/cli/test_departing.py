@@ -14,6 +14,7 @@ from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.ports import PatchKind
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from tests.sandboxes.starting import told_sandbox
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
 TRANSPARENT = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "TransparentProxy")
+CAP_OPERATOR = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "CAPOperator")
 APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
@@ -187,3 +189,15 @@ def test_resources_without_their_manager_are_told_of_kept_and_deleted_when_that_
     assert (status, found["gone"]) == (0, ["CAPOperator cap-operator-system/default"])
     assert "CustomResourceDefinition capoperators.operator.kyma-project.io" in [one["object"] for one in found["kept"]]
     assert run("restore", str(kept), "--yes")[:2] == (0, "1 created, 0 were there already\n")
+
+    held = ObjectRef(
+        GroupVersionKind("operator.kyma-project.io", "v1alpha1", "CAPOperator"), "cap-operator-system", "default"
+    )
+    hold = {"metadata": {"finalizers": ["example.org/held"]}}
+    cluster.patch(held, hold, PatchKind.MERGE, manager="somebody")
+    words = ("delete", "cap-operator", "--yes", "--cascade", "--no-backup", "--timeout", "0.3")
+    assert run(*words)[0] == 3
+    status, _, err = run(*words)  # entered again, with all that is left on its way out
+    assert (status, "held by example.org/held" in err) == (3, True), err
+    cluster.patch(held, {"metadata": {"finalizers": None}}, PatchKind.MERGE, manager="somebody")
+    assert "nothing is left of it" in run(*words)[1]
