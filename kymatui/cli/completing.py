@@ -23,6 +23,7 @@ from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.wiring.names import Names
+    from kymatui.wiring.options import SessionOptions
 
 FILES = ":files"
 """Printed alone, where the shell should complete files."""
@@ -186,7 +187,19 @@ def _values(typed: Typed, action: argparse.Action) -> Iterable[str]:
 def _contexts(typed: Typed) -> Iterable[str]:
     from kymatui.wiring.names import contexts
 
-    return contexts(typed.options.get("kubeconfig", ""))
+    return contexts(_options(typed).kubeconfig)
+
+
+def _control_contexts(typed: Typed) -> Iterable[str]:
+    from kymatui.wiring.names import contexts
+
+    return contexts(_options(typed, remote=True).kubeconfig)
+
+
+def _runtime_contexts(typed: Typed) -> Iterable[str]:
+    from kymatui.wiring.names import contexts
+
+    return contexts(typed.options.get("skr_kubeconfig") or _options(typed, remote=True).kubeconfig)
 
 
 def _channels(typed: Typed) -> Iterable[str]:
@@ -217,24 +230,45 @@ def _labels(_: Typed) -> Iterable[str]:
     return [f"{name}{end}" for name in LABELS for end in ("=true", "=false", "-")]
 
 
+def _runtimes(typed: Typed) -> Iterable[str]:
+    from kymatui.wiring.runtime_names import find_runtimes
+
+    return find_runtimes(_options(typed, remote=True))
+
+
 _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "context": _contexts,
+    "kcp_context": _control_contexts,
+    "skr_context": _runtime_contexts,
     "channel": _channels,
     "name": _modules,
     "names": _modules,
     "module": _modules,
     "version": _versions,
     "labels": _labels,
+    "remote": _runtimes,
+    "runtime": _runtimes,
     "rule": _rules,
 }
 
 
 def _names(typed: Typed) -> Names:
     from kymatui.wiring.names import find_names
+    from kymatui.wiring.runtime_names import find_names_of
+
+    runtime = typed.options.get("remote", "")
+    return find_names_of(_options(typed, remote=True), runtime) if runtime else find_names(_options(typed))
+
+
+def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
+    """The cluster that the words name; with `remote` the control plane."""
     from kymatui.wiring.options import SessionOptions
 
     said = typed.options
-    return find_names(SessionOptions(kubeconfig=said.get("kubeconfig", ""), context=said.get("context", "")))
+    kubeconfig, context = said.get("kubeconfig", ""), said.get("context", "")
+    if remote:
+        kubeconfig, context = said.get("kcp_kubeconfig") or kubeconfig, said.get("kcp_context") or context
+    return SessionOptions(kubeconfig=kubeconfig, context=context)
 
 
 # bash: a line with quotes, of which readline replaces what follows the last character that breaks words

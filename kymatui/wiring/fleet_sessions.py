@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.fleet_manifests import read_sight
-from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture
+from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
 from kymatui.domain.fleets import metas_by_module, runtime
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.snapshots import Feed, FeedState
@@ -17,6 +17,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, Fixed
+from kymatui.wiring.runtime_names import remember_runtimes
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
@@ -49,6 +50,7 @@ class FleetSession:
         self._painter = FleetPainter()
         self._metas_seen: tuple[Object, ...] = ()
         self._noticing = False
+        self._names: dict[Key, None] = {}
         self._look = threading.Event()
         self._closed = threading.Event()
         self._state = threading.Condition()
@@ -102,6 +104,7 @@ class FleetSession:
             self._painter.metas(metas_by_module(metas))
         changed = self._rows[KYMAS.feed].changes()
         self._painter.kymas(changed, now, notice=self._noticing)
+        self._name(changed)
         self._noticing = self._noticing or feeds[KYMAS.feed].state is FeedState.LIVE
         self._painter.manifests(self._rows[MANIFESTS.feed].changes())
         return self._painter.picture(self.name, feeds, now)
@@ -113,8 +116,18 @@ class FleetSession:
         self._feeds.retry()
         self._look.set()
 
+    def _name(self, changed: Mapping[Key, object]) -> None:
+        """Notes which runtimes there are; None says that one is gone."""
+        for key, found in changed.items():
+            if found is None:
+                self._names.pop(key, None)
+            else:
+                self._names[key] = None
+
     def close(self) -> None:
-        """Ends all watches; waits two seconds at most."""
+        """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
+        if self.feeds[KYMAS.feed].state is FeedState.LIVE and not self._namespace and not self._closed.is_set():
+            remember_runtimes(self.home.client, self._names)
         self._closed.set()
         self._look.set()
         with self._state:

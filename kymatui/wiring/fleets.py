@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.kinds import KYMA_KINDS, OPERATOR, Fixed
+from kymatui.wiring.runtime_names import remember_runtimes
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
@@ -34,6 +36,8 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     except (ForbiddenError, NotFoundError) as error:
         metas = []
         notes.append(f"drift is not known: {error}")
+    if not labels and not options.namespace:
+        remember_runtimes(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
     return cluster.name, fleet(kymas, metas), tuple(notes)
 
 

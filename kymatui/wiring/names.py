@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LIFETIME: Final = 86400.0
 """Seconds for which names are offered without asking the cluster for newer ones."""
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
-_MOST: Final = 2000
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
+_MOST: Final = 10_000
 _PATIENCE: Final = 0.8
 
 

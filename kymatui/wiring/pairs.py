@@ -17,6 +17,7 @@ from kymatui.errors import NotFoundError, UnreachableError, UsageError
 from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
+from kymatui.wiring.runtime_names import remember_pair
 from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession
 from kymatui.wiring.runtimes import owner_of
 
@@ -49,6 +50,14 @@ def kymas_of(home: KubeCluster) -> Resource:
     )
 
 
+def runtimes_of(home: KubeCluster, namespace: str = "") -> list[Key]:
+    """All runtimes of a control plane, by their Kymas."""
+    from kymatui.adapters.kube.projections import MetadataOnly
+
+    found = home.client.list(kymas_of(home), namespace, decode=MetadataOnly).items
+    return [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+
+
 def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> Key:
     """The Kyma of a name, of `namespace/name`, of a shoot, or of a runtime id; raises UsageError with what is near."""
     from kymatui.adapters.kube.projections import MetadataOnly
@@ -67,7 +76,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> Key:
     if keys:
         several = ", ".join("/".join(key) for key in keys)
         raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
-    known = [read_ref(raw).name for raw in home.client.list(resource, namespace, decode=MetadataOnly).items]
+    known = [one for _, one in runtimes_of(home, namespace)]
     near = get_close_matches(last, known, n=3)
     hint = f"did you mean {', '.join(near)}?" if near else "`kymatui fleet` lists the runtimes"
     raise UsageError(f"the control plane of {home.name!r} has no runtime {name!r}", hint=hint)
@@ -212,6 +221,9 @@ class PairSession:
             raise NotFoundError(f"the control plane has no Kyma {'/'.join(self.key)} any more", status=404)
 
     def close(self) -> None:
+        """Lets go of both sides; the names that were seen are kept for shells to complete."""
+        if self._plane is None:
+            remember_pair(self.home.client, self._session.pair())
         self._session.close()
         if self._plane is None:
             self.home.client.transport.close()
