@@ -9,6 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.row_table import RowTable
 
@@ -20,11 +21,16 @@ async def ready(pilot: Pilot[Any]) -> KymatuiApp:
     app = pilot.app
     assert isinstance(app, KymatuiApp)
     for _ in range(1500):
-        if app.catalog is not None or app.failure is not None:
+        if app.catalog is not None or app.failure is not None or _is_filled(app):
             break
         await asyncio.sleep(0.02)
     await pilot.pause()
     return app
+
+
+def _is_filled(app: KymatuiApp) -> bool:
+    """Whether a fleet is on the screen."""
+    return isinstance(app, FleetApp) and app.fleet is not None and bool(app.fleet.rows) and bool(table(app).rows)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
 from kymatui.domain.forms import Field, FieldKind
+from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
-from tests.ui.driving import ready, text, until
+from tests.ui.driving import text, until
+from tests.ui.stages import Stage, Stages
 from tests.ui.worlds import StillSession, app_on, world
 
 LONG = "the module is installed, and not configured, until somebody creates its resource by hand"
@@ -23,6 +26,12 @@ MENU = (
     MenuItem("upgrade", "upgrade…", "u", LONG),
     MenuItem("delete", "delete…"),
 )
+
+
+@pytest.fixture
+def stage(stages: Stages) -> Stage:
+    """An app in a small terminal."""
+    return stages.at((80, 24), lambda: app_on(StillSession(world())), "still")
 
 
 async def answer(pilot: Pilot[Any], screen: Screen[Any], *keys: str) -> object:
@@ -36,29 +45,27 @@ async def answer(pilot: Pilot[Any], screen: Screen[Any], *keys: str) -> object:
     return got[0]
 
 
-async def test_keys_that_come_all_at_once_are_taken_in_their_order() -> None:
-    async with app_on(StillSession(world())).run_test(size=(80, 24)) as pilot:
-        await ready(pilot)
-        keys = ("j", "tab", "j", "enter")
-        assert await answer(pilot, ChoiceScreen("?", [VERSION, RESOURCE]), *keys) == {"version": "1", "resource": "no"}
-        assert await answer(pilot, MenuScreen("keda", MENU), "j", "j", "enter") == "delete"
-        form = FormScreen("?", [Field(("size",), FieldKind.TEXT)], {"size": "1"})
-        assert await answer(pilot, form, "2", "ctrl+g") == {"size": "2"}
+async def test_keys_that_come_all_at_once_are_taken_in_their_order(pilot: Pilot[Any]) -> None:
+    keys = ("j", "tab", "j", "enter")
+    assert await answer(pilot, ChoiceScreen("?", [VERSION, RESOURCE]), *keys) == {"version": "1", "resource": "no"}
+    assert await answer(pilot, MenuScreen("keda", MENU), "j", "j", "enter") == "delete"
+    form = FormScreen("?", [Field(("size",), FieldKind.TEXT)], {"size": "1"})
+    assert await answer(pilot, form, "2", "ctrl+g") == {"size": "2"}
 
 
-async def test_what_is_cut_in_a_list_stands_below_it() -> None:
-    async with app_on(StillSession(world())).run_test(size=(80, 24)) as pilot:
-        app = await ready(pilot)
-        await app.push_screen(ChoiceScreen("?", [VERSION, RESOURCE]))
+async def test_what_is_cut_in_a_list_stands_below_it(pilot: Pilot[Any]) -> None:
+    app = pilot.app
+    assert isinstance(app, KymatuiApp)
+    await app.push_screen(ChoiceScreen("?", [VERSION, RESOURCE]))
+    await pilot.pause()
+    seen = []
+    for key in ("j", "tab", "j"):
+        await pilot.press(key)
         await pilot.pause()
-        seen = []
-        for key in ("j", "tab", "j"):
-            await pilot.press(key)
-            await pilot.pause()
-            seen.append(text(app, "#choice-note"))
-        assert seen == ["", "", LONG]
-        app.pop_screen()
-        await app.push_screen(MenuScreen("keda", MENU))
-        await pilot.press("j")
-        await pilot.pause()
-        assert text(app, "#menu-off") == f"off: {LONG}"
+        seen.append(text(app, "#choice-note"))
+    assert seen == ["", "", LONG]
+    app.pop_screen()
+    await app.push_screen(MenuScreen("keda", MENU))
+    await pilot.press("j")
+    await pilot.pause()
+    assert text(app, "#menu-off") == f"off: {LONG}"

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from textual.pilot import Pilot
 
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.comparing import CompareScreen
 from tests.domain.test_pairs import World
 from tests.ui.driving import SIZE, table, text, until
 from tests.ui.fleets import StillFleet, StillRuntime, fleet_app
+from tests.ui.stages import Stage, Stages
 from tests.ui.test_fleet_screens import there
+
+
+@pytest.fixture
+def stage(stages: Stages) -> Stage:
+    """An app on the fleet that stands still."""
+    return stages.at(SIZE, lambda: fleet_app(StillFleet()), "fleet")
 
 
 def spoiled() -> World:
@@ -18,37 +28,37 @@ def spoiled() -> World:
     return world
 
 
-async def test_d_compares_both_sides_and_what_differs_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_d_compares_both_sides_and_what_differs_comes_first(
+    pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(StillRuntime, "pair", lambda _: spoiled().pair(), raising=False)
-    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, CompareScreen) and bool(table(app).rows))
-        first = table(app).rows[0]
-        assert [first.cells[name].text for name in ("verdict", "subject", "field", "control", "runtime")] == [
-            "✗ not intended",
-            "status",
-            "state",
-            "Ready",
-            "Warning",
-        ]
-        assert text(app, "#counts").startswith("1 not intended")
-        assert "waiting for lifecycle-manager" in text(app, "#reason")
-        differing = len(table(app).rows)
-        await pilot.press("w")
-        assert len(table(app).rows) > differing, "what is the same is there, too"
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+    app = await there(pilot)
+    await pilot.press("d")
+    await until(pilot, lambda: isinstance(app.screen, CompareScreen) and bool(table(app).rows))
+    first = table(app).rows[0]
+    assert [first.cells[name].text for name in ("verdict", "subject", "field", "control", "runtime")] == [
+        "✗ not intended",
+        "status",
+        "state",
+        "Ready",
+        "Warning",
+    ]
+    assert text(app, "#counts").startswith("1 not intended")
+    assert "waiting for lifecycle-manager" in text(app, "#reason")
+    differing = len(table(app).rows)
+    await pilot.press("w")
+    assert len(table(app).rows) > differing, "what is the same is there, too"
+    await pilot.press("escape")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
 
 
-async def test_compare_by_its_name_needs_a_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_compare_by_its_name_needs_a_runtime(pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StillRuntime, "pair", lambda _: World().pair(), raising=False)
-    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        await pilot.press("colon", *"compare", "enter")
-        await pilot.pause()
-        assert not isinstance(app.screen, CompareScreen)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-        await pilot.press("colon", *"compare", "enter")
-        await until(pilot, lambda: isinstance(app.screen, CompareScreen))
+    app = await there(pilot)
+    await pilot.press("colon", *"compare", "enter")
+    await pilot.pause()
+    assert not isinstance(app.screen, CompareScreen)
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+    await pilot.press("colon", *"compare", "enter")
+    await until(pilot, lambda: isinstance(app.screen, CompareScreen))

@@ -19,9 +19,34 @@ from kymatui.ui.widgets.frame import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, shown, table, text, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, runtime
+from tests.ui.stages import Size, Stage, Stages
 
 WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED = (raw["metadata"]["name"] for raw in KYMAS)
 ALL = {WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED}
+
+
+WIDE = pytest.mark.parametrize("size", [(160, 40)], ids=["wide"])
+
+
+@pytest.fixture
+def size() -> Size:
+    return SIZE
+
+
+@pytest.fixture
+def stage(stages: Stages, size: Size) -> Stage:
+    """An app on the fleet that stands still."""
+    return stages.at(size, lambda: fleet_app(StillFleet()), "fleet")
+
+
+@pytest.fixture
+def source(pilot: Pilot[Any]) -> StillFleet:
+    """What the fleet on the stage is of, with no runtime that was looked at."""
+    assert isinstance(pilot.app, FleetApp)
+    found = pilot.app.fleet_view.fleet_link.session
+    assert isinstance(found, StillFleet)
+    found.runtimes.clear()
+    return found
 
 
 async def there(pilot: Pilot[Any]) -> FleetApp:
@@ -36,17 +61,17 @@ def names(app: FleetApp) -> list[str]:
     return [key.rpartition("/")[2] for key in shown(app)]
 
 
-async def test_the_worst_runtime_comes_first_and_the_line_says_who_must_act() -> None:
-    async with fleet_app(StillFleet()).run_test(size=(160, 40)) as pilot:
-        app = await there(pilot)
-        assert names(app)[:3] == [ERROR, WARNING, GOING]
-        assert "waiting for lifecycle-manager" in text(app, "#reason")
-        await pilot.press("j")
-        assert "Secret sap-btp-manager not found   waiting for YOU" in text(app, "#reason")
-        key = f"{CONTROL}/{WARNING}"
-        found = [cell(app, key, column) for column in ("plan", "region", "modules", "drift", "worst", "age", "skr")]
-        assert found == ["aws", "eu10", "3", "1", "btp-operator", "90d", "–"]
-        assert cell(app, f"{CONTROL}/{SKIPPED}", "state").endswith("Processing skip")
+@WIDE
+async def test_the_worst_runtime_comes_first_and_the_line_says_who_must_act(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    assert names(app)[:3] == [ERROR, WARNING, GOING]
+    assert "waiting for lifecycle-manager" in text(app, "#reason")
+    await pilot.press("j")
+    assert "Secret sap-btp-manager not found   waiting for YOU" in text(app, "#reason")
+    key = f"{CONTROL}/{WARNING}"
+    found = [cell(app, key, column) for column in ("plan", "region", "modules", "drift", "worst", "age", "skr")]
+    assert found == ["aws", "eu10", "3", "1", "btp-operator", "90d", "–"]
+    assert cell(app, f"{CONTROL}/{SKIPPED}", "state").endswith("Processing skip")
 
 
 NARROWED: list[tuple[tuple[str, ...], set[str]]] = [
@@ -67,36 +92,33 @@ NARROWED: list[tuple[tuple[str, ...], set[str]]] = [
 ]
 
 
-async def test_what_hides_runtimes_is_said_and_escape_takes_it_away() -> None:
-    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        for keys, expected in NARROWED:
-            await pilot.press(*keys)
-            await pilot.pause()
-            await until(pilot, lambda: isinstance(app.screen, FleetScreen))
-            assert set(names(app)) == expected, keys
-            assert ("of 6" in text(app, "#views")) == (expected != ALL), keys
-
-
-async def test_groups_count_states() -> None:
-    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        await pilot.press("g")
+async def test_what_hides_runtimes_is_said_and_escape_takes_it_away(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    for keys, expected in NARROWED:
+        await pilot.press(*keys)
         await pilot.pause()
-        assert [cell(app, key, "name") for key in shown(app)] == ["aws", "azure", "gcp"]
-        counts = [cell(app, "plan\0aws", name) for name in ("count", "ready", "warning", "error", "deleting", "drift")]
-        assert counts == ["3", "1", "1", "–", "1", "1"]
+        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+        assert set(names(app)) == expected, keys
+        assert ("of 6" in text(app, "#views")) == (expected != ALL), keys
 
 
-async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour() -> None:
-    async with fleet_app(StillFleet()).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        await pilot.press("m", "j")
-        await pilot.pause()
-        istio = next(row for row in table(app).rows if row.key == "istio")
-        assert [istio.cells[f"place:{n}"].text for n in range(3)] == ["[1.21.0: 1]", "1.20.3: 2", "1.19.0: 1"]
-        await pilot.press("right")
-        assert "1.20.3" in text(app, "#reason")
+async def test_groups_count_states(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    await pilot.press("g")
+    await pilot.pause()
+    assert [cell(app, key, "name") for key in shown(app)] == ["aws", "azure", "gcp"]
+    counts = [cell(app, "plan\0aws", name) for name in ("count", "ready", "warning", "error", "deleting", "drift")]
+    assert counts == ["3", "1", "1", "–", "1", "1"]
+
+
+async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    await pilot.press("m", "j")
+    await pilot.pause()
+    istio = next(row for row in table(app).rows if row.key == "istio")
+    assert [istio.cells[f"place:{n}"].text for n in range(3)] == ["[1.21.0: 1]", "1.20.3: 2", "1.19.0: 1"]
+    await pilot.press("right")
+    assert "1.20.3" in text(app, "#reason")
 
 
 async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:
@@ -116,25 +138,25 @@ async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:
         assert "place:1" in table(app).shown_columns, "the module above has two versions"
 
 
-async def test_who_waits_for_whom() -> None:
-    async with fleet_app(StillFleet()).run_test(size=(160, 40)) as pilot:
-        app = await there(pilot)
-        await pilot.press("w")
-        await pilot.pause()
-        found = {(row.cells["on"].text, row.cells["module"].text) for row in table(app).rows}
-        assert found == {
-            ("lifecycle-manager", "istio"),
-            ("YOU", "btp-operator"),
-            ("lifecycle-manager", "(the runtime)"),
-            ("YOU", "keda"),
-            ("YOU", "(the runtime)"),
-            ("keda's manager", "keda"),
-            ("warden's manager", "warden"),
-            ("a maintenance window", "keda"),
-        }
-        assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   waiting for")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+@WIDE
+async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    await pilot.press("w")
+    await pilot.pause()
+    found = {(row.cells["on"].text, row.cells["module"].text) for row in table(app).rows}
+    assert found == {
+        ("lifecycle-manager", "istio"),
+        ("YOU", "btp-operator"),
+        ("lifecycle-manager", "(the runtime)"),
+        ("YOU", "keda"),
+        ("YOU", "(the runtime)"),
+        ("keda's manager", "keda"),
+        ("warden's manager", "warden"),
+        ("a maintenance window", "keda"),
+    }
+    assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   waiting for")
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
 
 
 async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
@@ -157,26 +179,26 @@ async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
         assert cell(app, f"{CONTROL}/{ERROR}", "state").endswith("Ready")
 
 
-async def test_a_runtime_has_a_catalog_below_the_fleet_and_minus_leads_to_and_fro() -> None:
-    source = StillFleet()
-    async with fleet_app(source).run_test(size=SIZE) as pilot:
-        app = await there(pilot)
-        assert "only with --allow-fleet-writes; enter opens one" in app.why_no_writes
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and app.catalog is not None)
-        assert list(source.runtimes) == [(CONTROL, ERROR)]
-        assert app.screen.query_one(TopLine).facts.trail == ("fleet", ERROR)
-        assert app.why_no_writes == ""
-        assert app.view.session is source.runtimes[CONTROL, ERROR]
-        await pilot.press("j", "enter")
-        await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
-        await pilot.press("minus", "minus", "escape", "escape")
-        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
-        assert cell(app, f"{CONTROL}/{ERROR}", "skr") == "looked at"
-        await pilot.press("minus")
-        await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-        await pilot.press(*":fleet", "enter")
-        await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+async def test_a_runtime_has_a_catalog_below_the_fleet_and_minus_leads_to_and_fro(
+    pilot: Pilot[Any], source: StillFleet
+) -> None:
+    app = await there(pilot)
+    assert "only with --allow-fleet-writes; enter opens one" in app.why_no_writes
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and app.catalog is not None)
+    assert list(source.runtimes) == [(CONTROL, ERROR)]
+    assert app.screen.query_one(TopLine).facts.trail == ("fleet", ERROR)
+    assert app.why_no_writes == ""
+    assert app.view.session is source.runtimes[CONTROL, ERROR]
+    await pilot.press("j", "enter")
+    await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
+    await pilot.press("minus", "minus", "escape", "escape")
+    await until(pilot, lambda: isinstance(app.screen, FleetScreen))
+    assert cell(app, f"{CONTROL}/{ERROR}", "skr") == "looked at"
+    await pilot.press("minus")
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+    await pilot.press(*":fleet", "enter")
+    await until(pilot, lambda: isinstance(app.screen, FleetScreen))
 
 
 async def test_a_runtime_that_cannot_be_reached_costs_itself_only() -> None:
@@ -212,22 +234,24 @@ async def test_a_runtime_that_is_not_there_is_said_to_be_missing() -> None:
         assert "no runtime nobody" in app.problems[0]
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        (FeedState.SYNCING, "Loading"),
-        (FeedState.ABSENT, "No Kyma on this cluster"),
-        (FeedState.FORBIDDEN, "Not allowed to look"),
-        (FeedState.FAILED, "does not answer"),
-        (FeedState.LIVE, "No runtimes"),
-    ],
+WITHOUT_ROWS = (
+    (FeedState.SYNCING, "Loading"),
+    (FeedState.ABSENT, "No Kyma on this cluster"),
+    (FeedState.FORBIDDEN, "Not allowed to look"),
+    (FeedState.FAILED, "does not answer"),
+    (FeedState.LIVE, "No runtimes"),
 )
-async def test_a_fleet_without_rows_says_why(state: FeedState, words: str) -> None:
-    source = StillFleet(feeds={"kymas.operator.kyma-project.io": Feed(state, b.NOW, "because")})
+
+
+async def test_a_fleet_without_rows_says_why() -> None:
+    source = StillFleet()
     source.painter = type(source.painter)()
     async with fleet_app(source).run_test(size=SIZE) as pilot:
         app = pilot.app
-        await until(pilot, lambda: words in str(app.screen.query_one("#notice").render()))
+        for state, words in WITHOUT_ROWS:
+            source.feeds = {"kymas.operator.kyma-project.io": Feed(state, b.NOW, "because")}
+            source.change()
+            await until(pilot, lambda: words in str(app.screen.query_one("#notice").render()))  # noqa: B023
 
 
 async def test_no_connection_to_the_control_plane_is_said_on_the_first_screen() -> None:

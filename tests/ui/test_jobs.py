@@ -74,44 +74,42 @@ def job(app: KymatuiApp, number: int = 1) -> Job:
     return found
 
 
-async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(deletion: Deletion) -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await begun(pilot, deletion.work(), deletion.work("delete it again"))
-        await until(pilot, lambda: app.screen.query_one(TopLine).facts.jobs == "2 jobs")
-        await pilot.press("J")
-        await pilot.pause()
-        assert isinstance(app.screen, JobsScreen)
-        assert shown(app) == ["2", "1"]
-        assert cell(app, "1", "progress") == "█████░░░░░  55%"
-        assert cell(app, "1", "step") == "2/3 delete what it manages"
-        assert cell(app, "1", "waits") == "the module's manager: ScaledObject shop/checkout has a finalizer"
-        assert cell(app, "2", "waits") == "#1 delete keda 1.6.0 (both want module keda)"
-        await pilot.press("j", "enter")
-        await pilot.pause()
-        assert isinstance(app.screen, JobScreen)
-        assert "2 delete what it manages" in text(app, "#job-steps")
-        await pilot.press("escape", "escape")
-        await pilot.pause()
-        assert isinstance(app.screen, CatalogScreen)
-        deletion.go_on.set()
-        await until(pilot, lambda: not app.desk.going)
-        assert [one.words for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
-        assert app.screen.query_one(TopLine).facts.jobs == ""
+async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(pilot: Pilot[Any], deletion: Deletion) -> None:
+    app = await begun(pilot, deletion.work(), deletion.work("delete it again"))
+    await until(pilot, lambda: app.screen.query_one(TopLine).facts.jobs == "2 jobs")
+    await pilot.press("J")
+    await pilot.pause()
+    assert isinstance(app.screen, JobsScreen)
+    assert shown(app) == ["2", "1"]
+    assert cell(app, "1", "progress") == "█████░░░░░  55%"
+    assert cell(app, "1", "step") == "2/3 delete what it manages"
+    assert cell(app, "1", "waits") == "the module's manager: ScaledObject shop/checkout has a finalizer"
+    assert cell(app, "2", "waits") == "#1 delete keda 1.6.0 (both want module keda)"
+    await pilot.press("j", "enter")
+    await pilot.pause()
+    assert isinstance(app.screen, JobScreen)
+    assert "2 delete what it manages" in text(app, "#job-steps")
+    await pilot.press("escape", "escape")
+    await pilot.pause()
+    assert isinstance(app.screen, CatalogScreen)
+    deletion.go_on.set()
+    await until(pilot, lambda: not app.desk.going)
+    assert [one.words for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
+    assert app.screen.query_one(TopLine).facts.jobs == ""
 
 
-async def test_cancelling_says_what_stays_behind_and_asks(deletion: Deletion) -> None:
-    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
-        app = await begun(pilot, deletion.work())
-        await pilot.press("ctrl+o", "ctrl+x")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        assert "2 of 3 objects are gone, and keda stays installed" in text(app, "#confirm-words")
-        await pilot.press("enter")
-        await pilot.pause()
-        assert job(app).state is JobState.RUNNING
-        await pilot.press("ctrl+x")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        await pilot.press("y")
-        await until(pilot, lambda: job(app).state is JobState.CANCELLED)
+async def test_cancelling_says_what_stays_behind_and_asks(pilot: Pilot[Any], deletion: Deletion) -> None:
+    app = await begun(pilot, deletion.work())
+    await pilot.press("ctrl+o", "ctrl+x")
+    await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+    assert "2 of 3 objects are gone, and keda stays installed" in text(app, "#confirm-words")
+    await pilot.press("enter")
+    await pilot.pause()
+    assert job(app).state is JobState.RUNNING
+    await pilot.press("ctrl+x")
+    await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+    await pilot.press("y")
+    await until(pilot, lambda: job(app).state is JobState.CANCELLED)
 
 
 async def test_a_bad_end_is_a_problem_and_a_refused_job_can_be_planned_anew() -> None:
