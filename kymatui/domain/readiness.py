@@ -95,7 +95,12 @@ def _deployment(seen: _Seen) -> Readiness:
     if updated < wanted and (seen.conditions or seen.status.raw):
         return _rolling_deployment(seen, f"{updated} of {wanted} pods updated{paused}", available)
     if total > updated:
-        return Readiness(State.PROCESSING, f"{total - updated} old pods are still there{paused}", rolling=True)
+        old = f"{total - updated} old pod{'s' if total - updated > 1 else ''}"
+        lacking = seen.status.integer("unavailableReplicas")
+        if lacking and updated:  # the old ones are kept for as long as the new ones do not come up
+            words = f"{lacking} new pod{'s' if lacking > 1 else ''} not available yet, {old} kept until then{paused}"
+            return Readiness(State.PROCESSING, words, rolling=True)
+        return Readiness(State.PROCESSING, f"{old} still there{paused}", rolling=True)
     if there < wanted:
         return _unavailable(seen, f"{there} of {wanted} pods available{paused}", available)
     return Readiness(State.READY, f"{there} of {wanted} pods available{paused}")

@@ -33,6 +33,8 @@ from kymatui.engine.sources.origins import ChartPlace, chart_place
 from kymatui.errors import ForbiddenError
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+_NAMELESS = "before-first-apply"
+"""What a server calls whoever wrote an object before anybody applied it."""
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
@@ -309,7 +311,7 @@ class Planner:
         taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
         if not taken or not was_there_before(sight.live or {}, self._mine, self._manager):
             return ""
-        others = sorted(field_managers(sight.live or {}) - {self._manager, ""})
+        others = sorted(field_managers(sight.live or {}) - {self._manager, "", _NAMELESS})
         return f"it was of {', '.join(others) or 'nobody known'}, and is kymatui's then"
 
     def _has_run(self) -> bool:

@@ -13,7 +13,7 @@ def refuse(plan: Plan, run: Run) -> None:
     """Raises RefusedError for a plan that must not be carried out as it is."""
     refuse_another_cluster(plan.cluster, run)
     if plan.blockers:
-        said = "; ".join(_grouped(plan.blockers))
+        said = "; ".join(grouped(plan.blockers))
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
         hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
         raise RefusedError(f"{title(plan)} cannot be installed: {said}", hint=hint)
@@ -37,7 +37,7 @@ def refuse_another_cluster(name: str, run: Run) -> None:
         raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
 
 
-def _grouped(steps: Iterable[Step]) -> Iterator[str]:
+def grouped(steps: Iterable[Step]) -> Iterator[str]:
     """The reasons, each once, with the objects that it concerns."""
     found: dict[str, list[str]] = {}
     for step in steps:

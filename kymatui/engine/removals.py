@@ -134,6 +134,8 @@ def _part(ref: ObjectRef) -> Part:
 def _step(item: Item, wave: int, live: Object, mine: Holder, inventory: Inventory) -> Step:
     reason = _kept_because(item, live, mine, inventory)
     action = Action.KEEP if reason else Action.DELETE
+    if not reason and is_namespace(item.ref):
+        reason = "at the end, unless something of others is in it"
     return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted)
 
 

@@ -87,7 +87,8 @@ def look(
         other = holder(live)
         if other is not None and other != mine:
             if not (adopt and is_left_behind(other)):
-                return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}")
+                way = "; `kymatui adopt` takes over what that has let go of" if is_left_behind(other) else ""
+                return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}{way}")
             return _taken_over(cluster, body, live, mine, manager)
         gone = leftovers(live, body, manager) if other == mine and mine.kind is HolderKind.HELM else ()
         if gone:

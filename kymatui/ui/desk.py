@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.errors import KymatuiError, ReadOnlyError
-from kymatui.ui.text import plain
+from kymatui.ui.text import at_hand, plain
 
 if TYPE_CHECKING:
     from kymatui.domain.jobs import Job
@@ -157,7 +157,7 @@ class Desk:
         try:
             await made
         except KymatuiError as error:
-            self._app.problem(plain(f"{error}. {error.hint}" if error.hint else str(error)))
+            self._app.problem(at_hand(plain(f"{error}. {error.hint}" if error.hint else str(error))))
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
             self._app.problem(plain(f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 
 from kymatui.domain.texts import plain
 
-__all__ = ["clip", "fit", "plain", "short"]
+__all__ = ["at_hand", "clip", "fit", "plain", "short"]
+
+_SAME_ON_SCREEN = "adopt|disable|enable|install|manage|manifest|restore|unmanage"
+_COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
 
 
 def clip(text: str, width: int) -> str:
@@ -23,6 +27,11 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     text = clip(text, width)
     padding = " " * (width - cell_len(text))
     return padding + text if right else text + padding
+
+
+def at_hand(text: str) -> str:
+    """Commands that the screen has, too, as they are written there: `kymatui adopt keda` is `:adopt keda`."""
+    return _COMMAND.sub(r"`:\1`", text)
 
 
 def short(path: str | Path) -> str:

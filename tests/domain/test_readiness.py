@@ -69,8 +69,14 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
         pytest.param(
             deploy(AVAILABLE, DONE, **{**FULL, "replicas": 2}),
             "Processing",
-            "1 old pods are still there",
+            "1 old pod still there",
             id="old pods stop",
+        ),
+        pytest.param(
+            deploy(AVAILABLE, DONE, **{**FULL, "replicas": 2, "unavailableReplicas": 1}),
+            "Processing",
+            "1 new pod not available yet, 1 old pod kept until then",
+            id="a new pod that does not come up",
         ),
         pytest.param(
             deploy(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kymatui.ui.text import clip, fit, plain
+from kymatui.ui.text import at_hand, clip, fit, plain
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ from kymatui.ui.text import clip, fit, plain
 )
 def test_control_characters_never_reach_the_terminal(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("take it over with `kymatui adopt keda`, then", "take it over with `:adopt keda`, then"),
+        ("`kymatui adopt` takes it over", "`:adopt` takes it over"),
+        ("`kymatui upgrade keda --version 1.5.0`", "`kymatui upgrade keda --version 1.5.0`"),
+        ("`kymatui adopt keda --version …`", "`kymatui adopt keda --version …`"),
+    ],
+)
+def test_commands_that_the_screen_has_too_are_written_as_they_are_there(text: str, shown: str) -> None:
+    assert at_hand(text) == shown
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,7 @@ def planned(place: Place, name: str, source: Source, namespace: str, *, must_exi
 def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
     """Shows the plan, asks, and does it; the exit status. See `applying.apply` for `just_made`."""
     from kymatui.engine.applying import apply, refuse_outdated
-    from kymatui.engine.refusing import title
+    from kymatui.engine.refusing import grouped, title
     from kymatui.engine.running import Limits, begin
     from kymatui.wiring.engine import journal_path
 
@@ -304,7 +304,7 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
         return _show(plan, form, "unchanged")
     if plan.blockers:
         _show(plan, form, "refused")
-        said = "; ".join(f"{step.ref}: {step.reason}" for step in plan.blockers[:5])
+        said = "; ".join(grouped(plan.blockers))
         raise RefusedError(f"{title(plan)} cannot be installed: {said}", hint=_way_out(plan))
     if args.dry_run:
         return _show(plan, form, "planned")

@@ -86,7 +86,8 @@ async def adopt(app: KymatuiApp, names: Sequence[str]) -> None:
 def why_not_adopted(app: KymatuiApp, names: Sequence[str]) -> str:
     """Why there is nothing to take over; "" where there is."""
     found = directing_of(app).adoptions(names)
-    return "" if found.wanted or not found.left_out else found.left_out[0]
+    why = "" if found.wanted or not found.left_out else found.left_out[0]
+    return why.removeprefix(f"{names[0]}: ") if len(names) == 1 else why
 
 
 async def _choose(app: KymatuiApp, directing: Directing, standing: Standing, first: Wanted) -> Wanted | None:
@@ -187,19 +188,19 @@ async def _plan(
     shown = preview(plans, standings, kept, left_out=planned.left_out, editable=editable)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
-        for plan, one in zip(plans, planned.wanted, strict=True):
+        for plan, one, standing in zip(plans, planned.wanted, standings, strict=True):
             made = plan
             if f"force {one.module}" in answer.consents:
                 made = replace(plan, intent=replace(plan.intent, force=True))
-            begin(app, directing, made, one, again)
+            begin(app, directing, made, one, again, standing.known.version if standing.known is not None else "")
     return answer.verdict
 
 
-def begin(app: KymatuiApp, directing: Directing, plan: Plan, wanted: Wanted, again: Again) -> None:
-    """Begins the job of a plan."""
+def begin(app: KymatuiApp, directing: Directing, plan: Plan, wanted: Wanted, again: Again, installed: str = "") -> None:
+    """Begins the job of a plan; `installed` is the version before."""
     name = plan.bundle.name
     work = Work(
-        title([plan]),
+        title([plan], installed if not plan.first else ""),
         partial(_carry_out, directing, plan),
         name,
         frozenset({module_key(name)}),

@@ -9,7 +9,7 @@ from kymatui.domain.wording import span
 from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, stations
 from kymatui.engine.plans import Action, Step
 from kymatui.engine.remaining import Instance
-from kymatui.ui.text import plain, short
+from kymatui.ui.text import at_hand, plain, short
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
@@ -97,7 +97,7 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
     turn = seen.turn(accept_unknown=accept_unknown)
     said = [(f"d next: {turn.value}", "accent")]
     if seen.refusal:
-        said = [(plain(seen.refusal), "error" if turn is Turn.REFUSED else "ready")]
+        said = [(at_hand(plain(seen.refusal)), "error" if turn is Turn.REFUSED else "ready")]
         if turn is Turn.GONE:
             said.append((f":restore {plain(seen.module)} creates again what was kept of it", "muted"))
     elif turn is Turn.FOLLOW:
@@ -150,10 +150,12 @@ def _warnings(seen: Departure, unmanages: bool, backup: str) -> Iterator[str]:
         yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
     if seen.advice:
         yield seen.advice
-    yield f"what is deleted is kept first in {short(backup)}" if backup else "nothing of what is deleted is kept"
+    if not seen.refusal:
+        yield f"what is deleted is kept first in {short(backup)}" if backup else "nothing of what is deleted is kept"
     shared = sum(one.shared for one in seen.remaining.theirs)
     if shared:
-        yield f"{shared} objects of Kubernetes' own kinds stay: nobody can tell whether they are the module's"
+        stay = "stays: nobody can tell whether it is" if shared == 1 else "stay: nobody can tell whether they are"
+        yield f"{_objects(shared)} of Kubernetes' own kinds {stay} the module's"
 
 
 def _consents(seen: Departure, unmanages: bool) -> Iterator[Consent]:
@@ -161,8 +163,12 @@ def _consents(seen: Departure, unmanages: bool) -> Iterator[Consent]:
         return
     theirs = [one for one in seen.theirs if one.deleted_at is None]
     if theirs:
-        yield Consent("cascade", f"delete {len(theirs)} objects that the module's users made")
+        yield Consent("cascade", f"delete {_objects(len(theirs))} that the module's users made")
     yield Consent("name", f"{seen.module} is deleted", typed=seen.module)
+
+
+def _objects(number: int) -> str:
+    return "1 object" if number == 1 else f"{number} objects"
 
 
 def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
@@ -190,7 +196,7 @@ def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
     yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))
     for step in seen.found.steps:
         mark = Mark.DELETE if step.action is Action.DELETE else Mark.SAME
-        yield PreviewLine(mark, str(step.ref), step.reason or step.action.value)
+        yield PreviewLine(mark, str(step.ref), step.reason)
     yield from (_hook(step) for step in seen.found.hooks if not step.event.startswith("pre-"))
 
 

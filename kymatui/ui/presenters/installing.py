@@ -9,6 +9,7 @@ from difflib import unified_diff
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.plans import Action, Plan, Step
+from kymatui.engine.refusing import grouped
 from kymatui.ui.presenters.documents import as_yaml
 from kymatui.wiring.directing import Standing, is_lower
 
@@ -21,6 +22,7 @@ _MARKS = {
     Action.CONFLICT: Mark.CONFLICT,
     Action.BLOCKED: Mark.CONFLICT,
 }
+_RIGHTS = "rbac.authorization.k8s.io"
 _LONGEST = 160
 _MOST = 200
 
@@ -33,6 +35,8 @@ def title(plans: Sequence[Plan], installed: str = "") -> str:
         same = all((plan.intent.adopt, plan.first) == (first.intent.adopt, first.first) for plan in plans)
         return f"{verb if same else 'install and upgrade'} {len(plans)} modules"
     version = first.bundle.version
+    if verb == "upgrade" and installed and installed == version:
+        return f"install {first.bundle.name} {version} again"
     way = f"{installed} → {version}" if installed and installed != version else version
     return f"{verb} {first.bundle.name} {way}".strip()
 
@@ -133,7 +137,7 @@ def _refusals(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
     for plan in plans:
         if plan.changes_nothing:
             yield f"{plan.bundle.name}: everything is as it should be already"
-        yield from (f"{step.ref}: {step.reason}" for step in plan.of(Action.BLOCKED))
+        yield from grouped(plan.of(Action.BLOCKED))
 
 
 def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[str]:
@@ -148,8 +152,10 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
 
 
 def _grants(plans: Sequence[Plan]) -> Iterator[str]:
+    """What of the rights is far-reaching, where anything about them changes."""
     for plan in plans:
-        for grant in plan.grants:
+        changes = any(step.ref.kind.group == _RIGHTS and step.action is not Action.SAME for step in plan.steps)
+        for grant in plan.grants if changes else ():
             yield from (f"{grant.role}: {warning}" for warning in grant.warnings)
 
 
@@ -163,4 +169,5 @@ def _consents(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
             yield Consent(f"lower {standing.module}", words)
         conflicts = plan.of(Action.CONFLICT)
         if conflicts:
-            yield Consent(f"force {standing.module}", f"take fields of {len(conflicts)} objects that others own")
+            objects = "1 object" if len(conflicts) == 1 else f"{len(conflicts)} objects"
+            yield Consent(f"force {standing.module}", f"take fields of {objects} that others own")

@@ -45,7 +45,8 @@ class FormScreen(ArrivingModal[Json | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="form") as box:
             box.border_title = plain(self._title)
-            box.border_subtitle = "tab next field, ctrl-y form or YAML, ctrl-g goes on, esc leaves"
+            ways = "tab next field, ctrl-y form or YAML, " if self._fields else ""
+            box.border_subtitle = f"{ways}ctrl-g goes on, esc leaves"
             with VerticalScroll(id="form-fields", can_focus=False):
                 for field in self._fields.values():
                     with Horizontal(classes="form-row"):
@@ -78,7 +79,9 @@ class FormScreen(ArrivingModal[Json | None]):
     def _tell(self) -> None:
         """What is wrong, or else what the field under the cursor is for."""
         said = self._wrong()
-        about = self._about() if not said else ""
+        about = (
+            "" if said else self._about() if self._fields else "its schema declares no fields: it is filled in as YAML"
+        )
         self.query_one("#form-about", Static).update(toned(plain(said or about), "error" if said else "muted"))
 
     def _about(self) -> str:

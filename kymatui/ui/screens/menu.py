@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.ui.screens.arriving import ArrivingModal
-from kymatui.ui.text import plain
+from kymatui.ui.text import at_hand, plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -81,7 +81,7 @@ class MenuScreen(ArrivingModal[str | None]):
     def _show_off(self) -> None:
         """The whole reason: in the list it may be cut."""
         item = self._chosen
-        said = toned(plain(f"off: {item.off}"), "warning") if item is not None and item.off else Content()
+        said = toned(at_hand(plain(f"off: {item.off}")), "warning") if item is not None and item.off else Content()
         self.query_one("#menu-off", Static).update(said)
 
     def action_take(self) -> None:
@@ -99,4 +99,4 @@ def _columns(items: Iterable[MenuItem]) -> tuple[Column, ...]:
 def _row(item: MenuItem) -> Row:
     tone = "muted" if item.off else ""
     cells = {"key": Cell(item.key, tone or "accent"), "label": Cell(item.label, tone)}
-    return Row(item.id, {**cells, "off": Cell(plain(f"off: {item.off}") if item.off else "", "muted")})
+    return Row(item.id, {**cells, "off": Cell(at_hand(plain(f"off: {item.off}")) if item.off else "", "muted")})

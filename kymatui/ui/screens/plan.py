@@ -23,7 +23,7 @@ from kymatui.domain.previews import Answer, Consent, Mark, Preview, Verdict
 from kymatui.ui.presenters.keys import KeyHelp, key_name
 from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.text import plain
+from kymatui.ui.text import at_hand, plain
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_parts import TONES, DiffView, PlanTable, Tick, line_columns
 from kymatui.ui.widgets.row_table import RowTable
@@ -69,8 +69,9 @@ class PlanScreen(ArrivingModal[Answer]):
     # what is shown
 
     def compose(self) -> ComposeResult:
-        ticks = [one for one in self.preview.consents if not one.typed]
-        typed = [one for one in self.preview.consents if one.typed]
+        asked = () if self.preview.is_refused else self.preview.consents
+        ticks = [one for one in asked if not one.typed]
+        typed = [one for one in asked if one.typed]
         with Vertical(id="plan") as box:
             box.border_title = plain(self.preview.title)
             yield Static(self._head(), id="plan-head")
@@ -112,7 +113,7 @@ class PlanScreen(ArrivingModal[Answer]):
 
     def _notes(self) -> Content:
         preview = self.preview
-        said = [("refused: ", text, "error") for text in preview.refusals]
+        said = [("refused: ", at_hand(text), "error") for text in preview.refusals]
         said += [("you lack the right to ", text, "error") for text in preview.missing]
         said += [("▲ ", text, "warning") for text in preview.warnings]
         said += [("▲ new rights: ", text, "warning") for text in preview.grants]
