@@ -33,7 +33,7 @@ class Wanted:
 
     `load` goes into the first cluster. With `fleet` the first cluster is a control plane with so many Kymas, of which
     those of the other clusters are real; without, a control plane has a small fleet. With `settled` the sample world
-    has come to rest before anything is announced.
+    has come to rest before anything is announced; with `overseen` a control plane has maintenance windows and Watchers.
     """
 
     kubeconfig: Path
@@ -44,6 +44,7 @@ class Wanted:
     load: Sequence[Path] = ()
     settled: bool = False
     fleet: int | None = None
+    overseen: bool = False
 
 
 def serve(wanted: Wanted) -> int:
@@ -132,7 +133,7 @@ async def started(wanted: Wanted) -> AsyncIterator[Served]:
             clusters.append(cluster)
         await registry.start()
         if not wanted.empty:
-            world = _populate(clusters, registry, wanted.fleet)
+            world = _populate(clusters, registry, wanted)
         yield Served(clusters, registry, world)
     finally:
         if world is not None:
@@ -141,17 +142,17 @@ async def started(wanted: Wanted) -> AsyncIterator[Served]:
         await registry.stop()
 
 
-def _populate(clusters: Sequence[Cluster], registry: Registry, fleet: int | None) -> World:
+def _populate(clusters: Sequence[Cluster], registry: Registry, wanted: Wanted) -> World:
     """The sample world: the first cluster is the control plane, the others are its runtimes."""
     control, *runtimes = clusters
+    fleet = wanted.fleet
     if not runtimes and fleet is None:
         return populate(control.controllers, registry)
     found = {
         cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
     }
-    if fleet is None:
-        return populate_remote(control.controllers, found, registry)
-    return populate_remote(control.controllers, found, registry, others=max(0, fleet - len(found)))
+    others = 12 if fleet is None else max(0, fleet - len(found))
+    return populate_remote(control.controllers, found, registry, others=others, overseen=wanted.overseen)
 
 
 async def _start(cluster: Cluster, port: int) -> None:

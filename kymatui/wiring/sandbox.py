@@ -50,7 +50,7 @@ def serve_sandbox(
     """Serves until interrupted; returns the exit status."""
     from kymatui.sandbox.running import Wanted, serve
 
-    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet))
+    return serve(Wanted(kubeconfig, clusters, port, viewer_token, empty, load, settled, fleet, overseen=True))
 
 
 def start_sandbox(

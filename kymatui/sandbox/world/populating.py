@@ -113,12 +113,14 @@ def populate(controllers: Controllers, registry: Registry) -> World:
 
 def are_established(observer: Observer) -> bool:
     """Whether the definitions of Kyma are served."""
-    for wanted in kyma_definitions():
-        found = observer.get(DEFINITIONS, ("", wanted["metadata"]["name"])) or {}
-        established = find((found.get("status") or {}).get("conditions"), "Established")
-        if established is None or established["status"] != "True":
-            return False
-    return True
+    return all(is_established(observer, wanted["metadata"]["name"]) for wanted in kyma_definitions())
+
+
+def is_established(observer: Observer, definition: str) -> bool:
+    """Whether the resources of a definition (by its name) are served."""
+    found = observer.get(DEFINITIONS, ("", definition)) or {}
+    established = find((found.get("status") or {}).get("conditions"), "Established")
+    return established is not None and established["status"] == "True"
 
 
 def kyma() -> Obj:

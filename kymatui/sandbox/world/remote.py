@@ -18,6 +18,7 @@ from kymatui.sandbox.world.kinds import Kinds
 from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
 from kymatui.sandbox.world.kymas import Kymas
 from kymatui.sandbox.world.manifests import Manifests
+from kymatui.sandbox.world.overseeing import is_routed, oversee, route
 from kymatui.sandbox.world.situations import tell
 from kymatui.sandbox.world.synchronizing import CatalogSync, limits_of, synchronize
 from kymatui.sandbox.world.telling import Step, Story
@@ -52,11 +53,17 @@ class _Echo:
 
 
 def populate_remote(
-    control: Controllers, runtimes: Mapping[str, RuntimeCluster], registry: Registry, *, others: int = 12
+    control: Controllers,
+    runtimes: Mapping[str, RuntimeCluster],
+    registry: Registry,
+    *,
+    others: int = 12,
+    overseen: bool = False,
 ) -> populating.World:
     """Fills a control plane and its runtimes (by Kyma name); `others` more Kymas are there on paper only.
 
-    Of those, each way in which access can be wrong is there once; where the rest should be, nothing listens.
+    Of those, each way in which access can be wrong is there once; where the rest should be, nothing listens. With
+    `overseen` it has maintenance windows and Watchers, too.
     """
     client = control.context.client
     packed = populating.pack_all(registry)
@@ -76,6 +83,15 @@ def populate_remote(
             populating.create(client, KYMAS, _control_kyma(name), CONTROL)
             populating.create(client, "secrets", fleet.access_secret(name, found.kubeconfig), CONTROL)
             tell(story, found.controllers.context, installers[name], (control.context, (CONTROL, name)))
+        if overseen:
+            oversee(client, CONTROL, [found.controllers.context.client for found in runtimes.values()])
+            story.add(
+                Step(
+                    "the gateways are served",
+                    lambda: is_routed(control.context.observer),
+                    lambda: route(client, CONTROL),
+                )
+            )
 
     observers = [control.context.observer, *(f.controllers.context.observer for f in runtimes.values())]
     ready = Step("the definitions are established", lambda: all(populating.are_established(o) for o in observers), fill)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from kymatui.domain.watcher_chains import ControlSide, Health, RuntimeSide, chains
+from kymatui.domain.windows import WindowPolicy, read_policy
 from kymatui.sandbox.clock import ManualClock
 from kymatui.sandbox.registry.server import Registry
-from kymatui.sandbox.world import fleet
+from kymatui.sandbox.world import fleet, overseeing
 from kymatui.sandbox.world.announcing import RELEASES, TEMPLATES
 from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
 from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
@@ -32,7 +34,7 @@ def two() -> Two:
     clock = ManualClock()
     control, runtime = Living(clock), Living(clock)
     runtimes = {NAME: RuntimeCluster(runtime.controllers, "apiVersion: v1\nkind: Config\n")}
-    world = populate_remote(control.controllers, runtimes, Registry(port=5000), others=8)
+    world = populate_remote(control.controllers, runtimes, Registry(port=5000), others=8, overseen=True)
     control.advance(18)
     assert world.story.done, world.story.waiting_for
     return Two(control, runtime)
@@ -86,3 +88,22 @@ def test_the_rest_of_the_fleet_is_there_and_left_alone(two: Two) -> None:
     by_kyma = [s["metadata"]["labels"]["operator.kyma-project.io/kyma-name"] for s in secrets]
     first, second, *_ = fleet.runtimes(8)
     assert (by_kyma.count(first), by_kyma.count(second), by_kyma.count(NAME)) == (0, 2, 1)
+
+
+def test_of_two_watchers_the_events_of_one_reach_nobody(two: Two) -> None:
+    routes = f"virtualservices.{overseeing.ISTIO}", f"gateways.{overseeing.ISTIO}"
+    kinds = (overseeing.WATCHERS, "services", *routes)
+    watchers, services, virtual, gateways = (
+        [*two.control.controllers.context.observer.all(kind, fleet.CONTROL)] for kind in kinds
+    )
+    configuration = two.runtime.get("validatingwebhookconfigurations.admissionregistration.k8s.io", "skr-webhook", "")
+    deployment = two.runtime.get("deployments.apps", "skr-webhook", "kyma-system")
+    runtime = RuntimeSide(configuration, deployment, secret=True, why={})
+    found = chains(ControlSide(watchers, gateways, virtual, services, {}), runtime)
+    broken = [
+        (chain.watcher, link.object) for chain in found for link in chain.links if link.health is not Health.WHOLE
+    ]
+    assert len(found) == 2
+    assert broken == [("kcp-system/btp-watcher", "kcp-system/btp-events")]
+    policy = two.control.get("configmaps", "klm-maintenance-config", fleet.CONTROL)["data"]["policy.json"]
+    assert isinstance(read_policy(policy), WindowPolicy)
