@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kymatui.domain import edits
-from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.edits import KymaEdit
 from kymatui.domain.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.objects import read_ref
@@ -94,12 +94,13 @@ class Proposal:
 
 def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings | None = None) -> Proposal:
     """Works out what a toggle would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
-    before = catalog(snapshot, now, settings)
+    memory = Memory()  # with another Kyma most is read as before
+    before = catalog(snapshot, now, settings, memory)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return Proposal(toggle, None, ("there is no Kyma in this cluster that could be edited",))
     edit = edits.edit_entry(kyma, toggle.module, change_of(toggle))
-    after = catalog(_with_kyma(snapshot, edit), now, settings)
+    after = catalog(_with_kyma(snapshot, edit), now, settings, memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
     case = _Case(toggle, kyma, edit, was, will)
     return Proposal(

@@ -22,6 +22,7 @@ LISTING, CLEARING = "list", "clear"
 WORDS = (*KINDS, *ONCE, LISTING, CLEARING)
 _TIMEOUT = 10.0
 _OF_ONCE = ("resource", "namespace", "name", "token", "finalizer")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_STANDING = ("verb", "resource", "namespace", "name", "seconds", "count", "probability")
 
 
@@ -38,7 +39,7 @@ class FaultClient:
     def for_kubeconfig(path: Path, context: str = "") -> FaultClient:
         """The cluster of a context (""; the current one) of a sandbox's kubeconfig; raises ConfigurationError."""
         try:
-            value = yaml.safe_load(path.read_text(encoding="utf-8"))
+            value = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 (it is a safe one)
             name = context or value["current-context"]
             chosen = next(item["context"] for item in value["contexts"] if item["name"] == name)
             cluster = next(item["cluster"] for item in value["clusters"] if item["name"] == chosen["cluster"])

@@ -32,6 +32,7 @@ METAS, MANIFESTS = f"modulereleasemetas.{GROUP}", f"manifests.{GROUP}"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 QUICK = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
 _LAX = Write(validation="Ignore")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXEC = "client.authentication.k8s.io/v1"
 
 
@@ -175,7 +176,7 @@ class Embedded:
         )
 
     def kubeconfig_of_viewer(self) -> Path:
-        document = yaml.safe_load(self.kubeconfig.read_text())
+        document = yaml.load(self.kubeconfig.read_text(), Loader=_LOADER)
         for user in document["users"]:
             user["user"] = {"token": VIEWER}
         path = self._folder / "viewer"
@@ -193,7 +194,7 @@ class Embedded:
             f"print(json.dumps({{'apiVersion': {_EXEC!r}, 'kind': 'ExecCredential', 'status': {{'token': token}}}}))\n"
         )
         plan = {"apiVersion": _EXEC, "command": sys.executable, "args": [str(program)], "interactiveMode": "Never"}
-        document = yaml.safe_load(self.kubeconfig.read_text())
+        document = yaml.load(self.kubeconfig.read_text(), Loader=_LOADER)
         for user in document["users"]:
             user["user"] = {"exec": plan}
         path = self._folder / "with-plugin"
@@ -201,7 +202,7 @@ class Embedded:
         return path
 
     def admin_token(self) -> str:
-        document = yaml.safe_load(self.kubeconfig.read_text())
+        document = yaml.load(self.kubeconfig.read_text(), Loader=_LOADER)
         context = next(item["context"] for item in document["contexts"] if item["name"] == self.name)
         return str(next(item["user"]["token"] for item in document["users"] if item["name"] == context["user"]))
 
