@@ -127,9 +127,9 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         await person.sees(JobScreen)
         await person.press("ctrl+s")
         await person.press("enter")
-        await person.until(lambda: Path("job-3-upgrade-registry-proxy-0.15.0.log").exists())
-        kept = Path("job-3-upgrade-registry-proxy-0.15.0.log").read_text()
-        assert kept.startswith("# #3 upgrade registry-proxy 0.15.0: ")
+        await person.until(lambda: Path("job-3-install-registry-proxy-0.15.0-again.log").exists())
+        kept = Path("job-3-install-registry-proxy-0.15.0-again.log").read_text()
+        assert kept.startswith("# #3 install registry-proxy 0.15.0 again: ")
         assert "Deployment registry-proxy/registry-proxy-controller written" in kept
 
 
