@@ -59,13 +59,23 @@ def refuse_unseen(now: Departure, agreed: Departure) -> None:
         raise RefusedError(words, hint=f"{now.module} stays as it is; look at it again")
 
 
-def keep(path: Path, seen: Departure, cluster: Cluster) -> tuple[int, int]:
-    """Writes what the deletion may take away; how many objects, and of how many Secrets the data is left out."""
-    from kymatui.wiring.backups import write_backup
+def keep(path: Path, seen: Departure, cluster: Cluster, manifests_on: Cluster) -> tuple[int, int]:
+    """Writes what the deletion may take away; how many objects, and of how many Secrets the data is left out.
+
+    A Manifest comes first: whoever restores it has the rest installed by its owner, and what users made waits for that.
+    One on another cluster is kept in a file of its own, in the folder of that cluster.
+    """
+    from kymatui.wiring.backups import beside, write_backup
 
     own = [step.ref for step in seen.found.deletions] if seen.found is not None else []
     refs = [*(one.ref for one in seen.remaining.instances if not one.shared), *own]
-    return write_backup(path, dict.fromkeys(refs), cluster, _heading(seen))
+    manifest = [seen.manifest] if seen.manifest is not None and seen.charge is Charge.MANIFEST else []
+    if manifest and seen.control:
+        heading = f"{seen.module} {seen.installed} in {seen.control}"
+        written, _ = write_backup(beside(path, seen.control), manifest, manifests_on, (heading,))
+        count, secrets = write_backup(path, dict.fromkeys(refs), cluster, _heading(seen))
+        return count + written, secrets
+    return write_backup(path, dict.fromkeys([*manifest, *refs]), cluster, _heading(seen))
 
 
 def _heading(seen: Departure) -> tuple[str, ...]:

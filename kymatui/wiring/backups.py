@@ -109,8 +109,18 @@ def folder() -> Path:
 
 def backup_path(context: str, name: str, moment: float) -> Path:
     """Where what is deleted at a moment (seconds) is kept, below the user's state folder."""
-    inside = re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
-    return folder() / inside / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
+    return folder() / _inside(context) / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
+
+
+def beside(path: Path, context: str) -> Path:
+    """Where what another cluster has of the same is kept: in that one's folder, or next to a file of one's own."""
+    if path.parent.parent == folder():
+        return folder() / _inside(context) / path.name
+    return path.with_name(f"{path.stem}-{_inside(context)}{path.suffix}")
+
+
+def _inside(context: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", context) or "_"
 
 
 def backups() -> list[Backup]:

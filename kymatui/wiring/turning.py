@@ -77,7 +77,7 @@ class Going:
             if turned is not None:
                 turned(turn)
             if not backed_up and self._agreement.backup is not None:
-                keep(self._agreement.backup, seen, self._cluster)
+                keep(self._agreement.backup, seen, self._cluster, self._departing.manifests_on)
                 backed_up = True
             ended = self._take(turn, seen)
             if ended is not None:
@@ -173,7 +173,7 @@ class Going:
         while True:
             self._changed.clear()
             snapshot = self._departing.session.snapshot()
-            row = catalog(snapshot, time.time()).row(self._module)
+            row = catalog(snapshot, time.time(), memory=self._departing.memory).row(self._module)
             if row is None or not row.reports.kyma:
                 return
             words = f"{row.reason.text} (waits for {row.actor.value})" if row.actor.value else row.reason.text
@@ -208,7 +208,10 @@ class Going:
     def _until(self, holds: Callable[[World], bool], most: float = float("inf")) -> None:
         """Waits for what others do, and for the watches to see it."""
         deadline = time.monotonic() + min(self._agreement.timeout, most)
-        while not holds(observe(self._departing.session.snapshot())) and time.monotonic() < deadline:
+        departing = self._departing
+        while not holds(observe(departing.session.snapshot(), memory=departing.memory)):
+            if time.monotonic() >= deadline:
+                return
             self._pause(deadline)
 
     def _is_told(self, world: World) -> bool:

@@ -59,6 +59,19 @@ def test_a_plan_is_printed_and_nothing_is_done(capsys: pytest.CaptureFixture[str
     assert module(capsys, "connectivity-proxy")["managed"] is False
 
 
+def test_a_module_is_enabled_after_a_yes_and_followed_until_it_is_ready(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO("y\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    status, out, err = run(capsys, "enable", "connectivity-proxy")
+    assert (status, out) == (0, "connectivity-proxy: connectivity-proxy 1.0.2 is ready\n"), err
+    assert err.index("is installed in 1.0.2") < err.index("Go on? [y/N]") < err.index("waits for lifecycle-manager")
+    found = module(capsys, "connectivity-proxy")
+    assert (found["managed"], found["installed"], found["state"]) == (True, "1.0.2", "Ready")
+
+
 def test_a_module_is_moved_to_another_channel_and_followed_until_it_is_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

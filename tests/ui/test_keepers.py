@@ -38,7 +38,7 @@ from kymatui.wiring.operating import FetchOptions, manifest_site
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.chart_sites import Site, chart_site, offers
 from tests.domain.builders import kyma
-from tests.engine.objects import config_map
+from tests.engine.objects import config_map, deployment
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 from tests.ui.driving import SIZE, text
@@ -52,12 +52,13 @@ MANIFEST = ObjectRef(GroupVersionKind(GROUP, "v1beta2", "Manifest"), "modules", 
 TEMPLATE = GroupVersionKind(GROUP, "v1beta2", "ModuleTemplate")
 CONFIG_MAP = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "modules", "cache")
 QUEUE = ObjectRef(CONFIG_MAP.kind, "modules", "queue")
+STOCK = ObjectRef(CONFIG_MAP.kind, "modules", "stock")
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[ReadySandbox]:
     with ready_sandbox("open", "own") as running:
-        kinds = [(name, version) for name in ("cache", "queue") for version in ("1.0.0", "1.1.0")]
+        kinds = [(name, version) for name in ("cache", "queue", "stock") for version in ("1.0.0", "1.1.0")]
         layers = {kind: push(running.registry, *kind) for kind in kinds}
         for context in ("open", "own"):
             cluster = open_cluster(SessionOptions(str(running.kubeconfig), context))
@@ -77,7 +78,10 @@ def is_served(cluster: Any) -> bool:
 
 def push(registry: str, name: str, version: str) -> str:
     """The layer of a version; its digest."""
-    content = yaml.safe_dump(config_map(name, "modules", version=version)).encode()
+    bodies = [config_map(name, "modules", version=version)]
+    if name == "stock":  # a manager that tells its version, as modules have
+        bodies.append(deployment(name, "modules", image=f"registry.example/stock:{version}", replicas=0))
+    content = yaml.safe_dump_all(bodies).encode()
     where = f"{registry}/modules/component-descriptors/kyma-project.io/module/{name}"
     return Registry(insecure=True).push_blob(where, content, "application/yaml").digest
 
@@ -102,10 +106,15 @@ def template(registry: str, name: str, version: str, digest: str) -> dict[str, A
         "version": version,
         "descriptor": {"meta": {"schemaVersion": "v2"}, "component": component},
         "resources": [{"name": "rawManifest", "link": f"http://{registry}/v2/{where}/blobs/{digest}"}],
-        "manager": {"version": "v1", "group": "", "kind": "ConfigMap", "namespace": "modules", "name": name},
+        "manager": {**_manager(name), "namespace": "modules", "name": name},
     }
     metadata = {"name": f"{name}-{version}", "namespace": "modules"}
     return {"apiVersion": f"{GROUP}/v1beta2", "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
+
+
+def _manager(name: str) -> dict[str, str]:
+    workload = {"group": "apps", "version": "v1", "kind": "Deployment"}
+    return workload if name == "stock" else {"group": "", "version": "v1", "kind": "ConfigMap"}
 
 
 @pytest.fixture(autouse=True)
@@ -199,11 +208,20 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         assert version(cluster) == ""
         await restore(person, cluster)
     cluster.delete(CONFIG_MAP)
-    for verb, found in (("check", "1.1.0"), ("delete", ""), ("restore", "1.1.0")):
-        words = [verb, "queue", *(["--yes"] if verb != "check" else [])]
-        assert main([*words, "--kubeconfig", options.kubeconfig, "--context", "open"]) == 0, verb
-        assert version(cluster, QUEUE) == found, verb
-    cluster.delete(QUEUE)
+    for words, status, found in (
+        ("install stock --version 1.0.0 --yes", 0, "1.0.0"),
+        ("upgrade stock --yes", 0, "1.1.0"),
+        ("check stock", 0, "1.1.0"),
+        ("delete stock --yes", 0, ""),
+        ("restore stock --yes", 0, "1.1.0"),
+        ("check stock", 2, "1.1.0"),
+        ("adopt stock --yes", 0, "1.1.0"),
+        ("check stock", 0, "1.1.0"),
+        ("delete stock queue --yes --no-backup", 0, ""),
+    ):
+        assert main([*words.split(), "--kubeconfig", options.kubeconfig, "--context", "open"]) == status, words
+        assert version(cluster, STOCK) == found, words
+    assert version(cluster, QUEUE) == ""
 
 
 async def mark(person: Person, *modules: str) -> None:
@@ -330,6 +348,17 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         assert person.app.desk.jobs[-1].state is JobState.DONE
         assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
         await person.press("escape")
+        await person.types("restore cache")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert person.lines() == ["+ Manifest modules/cache create"]
+        await person.accepts()
+        assert (await person.ended(4)).startswith("done: 1 created")
+        await person.until(lambda: version(cluster) == "1.1.0")
+        await delete(person, Turn.MANIFEST)
+        assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
+        await person.press("escape")
 
         await person.types("manifest cache queue")
         await person.sees(PlanScreen)
@@ -338,7 +367,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
             "+ queue: Manifest modules/queue",
         ]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 5 and not person.app.desk.going)
+        await person.until(lambda: len(person.app.desk.jobs) == 7 and not person.app.desk.going)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await delete_both(person)
     assert (cluster.get(MANIFEST), version(cluster), version(cluster, QUEUE)) == (None, "", "")
@@ -428,9 +457,11 @@ async def test_the_operator_of_a_control_plane_installs_on_the_runtime(
         await person.accepts()
         assert (await person.ended(2)).startswith("done: ")
         assert (version(runtime, QUEUE), version(control, QUEUE)) == ("1.1.0", "")
-        control.delete(ref)
-        await person.until(lambda: control.get(ref) is None)
+        await delete(person, Turn.MANIFEST)
+        assert control.get(ref) is None
     assert version(runtime) == ""
+    (kept,) = folder().glob("own/cache-*.yaml")
+    assert [body["kind"] for body in yaml.safe_load_all(kept.read_text())] == ["Manifest"], "where it was, it is kept"
     runtime.delete(QUEUE)
     by_commands_for_a_runtime(sandbox, control, runtime, ref)
 

@@ -138,7 +138,7 @@ class Deletion:
 
         if agreement.backup is None:
             return
-        count, secrets = keep(agreement.backup, seen, self._place.cluster)
+        count, secrets = keep(agreement.backup, seen, self._place.cluster, self._departing.manifests_on)
         left_out = f" (without the data of {secrets} Secrets)" if secrets else ""
         say(f"{count} objects are kept in {agreement.backup}{left_out}", sys.stderr)
 
