@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.refs import ObjectRef
@@ -113,7 +113,8 @@ def _path(label: str) -> str:
 
 def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Settings | None = None) -> LabelProposal:
     """What a change of labels would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
-    before = catalog(snapshot, now, settings)
+    memory = Memory()  # with other labels most is read as before
+    before = catalog(snapshot, now, settings, memory)
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
@@ -123,7 +124,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Set
     if edit.is_empty:
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
-    return LabelProposal(edit, refusal, effects(before, catalog(replace(snapshot, kymas=kymas), now, settings)))
+    after = catalog(replace(snapshot, kymas=kymas), now, settings, memory)
+    return LabelProposal(edit, refusal, effects(before, after))
 
 
 def _labelled(raw: Mapping[str, Any], labels: Labels) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.direct import unknown
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import default_resource
@@ -52,6 +52,7 @@ class Departing:
         self._cluster = cluster if cluster is not None else cluster_of(session.client)
         self.manifests_on: Cluster = getattr(session, "home", self._cluster)
         self._stop = threading.Event()
+        self.memory = Memory()
 
     # looking
 
@@ -63,8 +64,8 @@ class Departing:
 
         self._wait_listed()
         snapshot = self._session.snapshot()
-        row = catalog(snapshot, time.time()).row(module)
-        world = observe(snapshot)
+        row = catalog(snapshot, time.time(), memory=self.memory).row(module)
+        world = observe(snapshot, memory=self.memory)
         unseen = tuple(unknown(snapshot.feeds))
         charge = self._charge(row, world, module)
         made = Departure(self._cluster.name, module, charge, way=way)
