@@ -33,7 +33,7 @@ class AdoptCommand:
         names = list(dict.fromkeys(args.names))
         if len(names) > 1:
             refuse_words_for_one(args)
-        with opened(args, once=True) as place:
+        with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
             orders = [Order(name, _source(place, name), place.namespace) for name in names]

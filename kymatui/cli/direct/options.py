@@ -178,7 +178,7 @@ class Place:
 def opened(args: argparse.Namespace, *, once: bool = False) -> Iterator[Place]:
     """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in.
 
-    `once` says that the catalog as it is now is all that is wanted of it.
+    `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
     """
     from kymatui.cli.connecting import connected, is_remote, paired, wanted
     from kymatui.wiring.engine import cluster_of
