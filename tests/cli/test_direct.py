@@ -91,6 +91,21 @@ def test_44_a_community_module_is_installed_and_again_changes_nothing(run: Any) 
     assert module(run, "backup-operator")["state"] == "NotInstalled"
 
 
+def test_what_is_written_and_not_ready_is_waited_for_by_whoever_comes_again(run: Any, tmp_path: Path) -> None:
+    spec: dict[str, Any] = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}}
+    spec["template"]["spec"] = {"nodeSelector": {"no": "such"}, "containers": [{"name": "c", "image": "c:1"}]}
+    metadata = {"name": "stuck", "namespace": "default"}
+    file = tmp_path / "stuck.json"
+    file.write_text(json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}))
+    words = ["install", "stuck", "--file", str(file), "--yes"]
+    assert run(*words, "--no-wait")[0] == 0
+    status, out, err = run(*words, "--timeout", "0.1")
+    assert (status, out) == (3, "")
+    assert "nothing was to be written; after 0 s Deployment default/stuck is not ready" in err
+    assert run(*words, "--no-wait")[:2] == (0, "stuck: everything is as it should be (1 same)\n")
+    assert run("delete", "stuck", "--yes", "--no-backup")[0] == 0
+
+
 def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> None:
     status, out, _ = run("install", "backup-operator", "--dry-run", "-o", "json")
     assert (status, actions(out)) == (0, {"create": 9})

@@ -25,7 +25,7 @@ from kymatui.cli.direct.options import (
 )
 from kymatui.cli.direct.showing import counts, from_to, plan_json, plan_text
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, RefusedError, UsageError
+from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class InstallCommand:
             raise UsageError("name a module, or say --all")
         if len(names) != 1:
             refuse_words_for_one(args)
-        with opened(args, once=True) as place:
+        with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
             if every:
@@ -139,7 +139,7 @@ class ApplyCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.engine.documents import from_json
 
-        with opened(args, once=True) as place:
+        with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
             try:
@@ -289,19 +289,14 @@ def planned(place: Place, name: str, source: Source, namespace: str, *, must_exi
 
 def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
     """Shows the plan, asks, and does it; the exit status. See `applying.apply` for `just_made`."""
-    from kymatui.engine.applying import apply, refuse_outdated
+    from kymatui.engine.applying import apply
     from kymatui.engine.refusing import grouped, title
     from kymatui.engine.running import Limits, begin
     from kymatui.wiring.engine import journal_path
 
     args, form = place.args, place.args.output
     if plan.changes_nothing:
-        if not (args.dry_run or place.cluster.read_only):
-            with begin(place.cluster) as run:
-                if not just_made:
-                    refuse_outdated(plan, run)
-                run.tidy(plan.bundle.name, plan.bundle.namespace)
-        return _show(plan, form, "unchanged")
+        return _look_on(place, plan, just_made=just_made)
     if plan.blockers:
         _show(plan, form, "refused")
         said = "; ".join(grouped(plan.blockers))
@@ -326,6 +321,25 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
                 _show(plan, form, "unfinished")
             raise
     return _done(plan, outcome, form)
+
+
+def _look_on(place: Place, plan: Plan, *, just_made: bool) -> int:
+    """Nothing is to be written; what is not ready yet is waited for all the same."""
+    from kymatui.engine.applying import apply
+    from kymatui.engine.awaiting import NotReadyError
+    from kymatui.engine.running import Limits, begin
+
+    args = place.args
+    if not (args.dry_run or place.cluster.read_only):
+        limits = Limits(ready=args.timeout)
+        with cancellable() as cancel, begin(place.cluster, cancel=cancel, tell=Teller(), limits=limits) as run:
+            try:
+                apply(plan, run, wait=args.wait, just_made=just_made)
+            except NotReadyError as error:
+                if args.output != "table":
+                    _show(plan, args.output, "unfinished")
+                raise PartlyDoneError(f"nothing was to be written; {error}", hint=error.hint) from error
+    return _show(plan, args.output, "unchanged")
 
 
 def _way_out(plan: Plan) -> str:
