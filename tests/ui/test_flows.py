@@ -92,9 +92,33 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.sees(DepartingScreen)
         await person.until(lambda: stepper(person).turn is Turn.GONE)
         assert "nothing is left" in drawn(app)
-    assert not cluster.list(FUNCTION)
+        assert not cluster.list(FUNCTION)
+        await person.press("escape")
+        await restore(person, "serverless", cluster)
     (kept,) = (tmp_path / "state").rglob("serverless-*.yaml")
     assert [body["kind"] for body in yaml.safe_load_all(kept.read_text())].count("Function") == 3
+
+
+async def restore(person: Person, module: str, cluster: Cluster) -> None:
+    """What a managed module's users made comes back when the module does; who has to act first is said."""
+    await person.types(f"restore {module}")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.sees(PlanScreen)
+    assert f"lifecycle-manager had installed {module}: enable it first" in drawn(person.app)
+    await person.press("escape")
+    await person.types(f"enable {module}")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.accepts()
+    assert (await person.ended(2)).startswith("done: ")
+    await person.types(f"restore {module}")
+    await person.sees(ChoiceScreen)
+    await person.press("enter")
+    await person.accepts()
+    assert await person.ended(3) == "done: 3 created, 1 were there already"
+    cluster.forget_kinds()  # the module's definitions went with it, and came back
+    assert len(cluster.list(FUNCTION)) == 3
 
 
 async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(options: SessionOptions) -> None:
