@@ -158,6 +158,12 @@ class Plan:
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
 
     @property
+    def purpose(self) -> str:
+        """What a journal says that it is for: what went on would not be the same without the intent to take over."""
+        verb = "adopt" if self.intent.adopt else self.verb
+        return f"{verb} {self.bundle.name} {self.bundle.version}".rstrip()
+
+    @property
     def hooks_before(self) -> tuple[BundleHook, ...]:
         """The hooks that run before the first wave, in their order."""
         return tuple(hooks_of(self.bundle.hooks, f"pre-{self.verb}"))

@@ -207,7 +207,8 @@ class Directing:
         from kymatui.wiring.installing import find_installed
 
         row = taken_over(catalog(self._session.snapshot(), time.time()).row(module), module)
-        if find_installed(self._cluster, module) is not None:
+        known = find_installed(self._cluster, module)
+        if known is not None and known.finished:
             raise RefusedError(f"{module} is kymatui's already", hint="there is nothing to take over")
         if not row.installed:
             raise RefusedError(
@@ -321,8 +322,7 @@ class Directing:
         if standing.refusals:
             raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
         journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-        purpose = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".strip()
-        with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell, purpose=purpose) as run:
+        with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell, purpose=plan.purpose) as run:
             ended = apply(plan, run)
         return f"{len(ended.written)} written, {len(ended.deleted)} deleted"
 

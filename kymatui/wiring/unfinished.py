@@ -10,7 +10,7 @@ from typing import Final
 from kymatui.errors import ConfigurationError
 from kymatui.wiring.job_books import Left, left_over
 
-_OF_RUNS: Final = ("install", "upgrade", "delete")
+_OF_RUNS: Final = ("install", "upgrade", "adopt", "delete")
 _OF_DELETION: Final = frozenset({"forget", "let go", "drop finalizers"})
 
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from textual.pilot import Pilot
 
+from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Turn
 from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
@@ -39,6 +40,7 @@ pytestmark = pytest.mark.xdist_group("meanwhile")  # one sandbox for all of them
 APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1", "Application")
 HELD = ObjectRef(APPLICATION, "default", "held")
 BTP = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
+NODE = GroupVersionKind("", "v1", "Node")
 BACKUPS = ObjectRef(
     GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), "", "backups.backup.sandbox.local"
 )
@@ -103,12 +105,23 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
     with command(options, "delete", "application-connector", "--cascade", "--yes") as killed:
         await asyncio.to_thread(eventually, lambda: is_going(cluster), "it is being deleted", 60)
         killed.kill()
+    await install_that_is_killed(options, cluster)
 
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
-        await person.until(lambda: bool(person.app.problems))
+        await person.until(lambda: len(person.app.problems) == 2)
         assert "“delete application-connector”" in str(person.app.problems)
         assert "was cut off" in str(person.app.problems)
+        assert "“install registry-proxy 0.15.0”" in str(person.app.problems)
+        assert "`:resume registry-proxy` looks at what is left, and goes on" in str(person.app.problems)
+        await person.types("resume registry-proxy")
+        await person.sees(ChoiceScreen)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert "an earlier run on registry-proxy was cut off, and is finished by this" in drawn(person.app)
+        await person.accepts()
+        assert (await person.ended()).startswith("done: ")
+        assert [one.name for one in cut_off(cluster.name)] == ["application-connector"], "it came to its end"
         await person.types("resume")
         await person.until(lambda: isinstance(person.app.screen, DepartingScreen))
         await person.until(lambda: stepper(person).turn is Turn.CLEAR)
@@ -146,6 +159,18 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         assert await asyncio.to_thread(last.wait, 120) == 0
     assert "application-connector" not in entries(cluster)
     assert cut_off(cluster.name) == (), "whoever looks now is told of nothing that is over"
+
+
+async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> None:
+    """A command that waits for pods which no node takes, and dies."""
+    (node,) = (read_ref(body) for body in cluster.list(NODE))
+    cluster.patch(node, {"spec": {"unschedulable": True}}, PatchKind.MERGE, manager="other")
+    with command(options, "install", "registry-proxy", "--yes") as killed:
+        await asyncio.to_thread(
+            eventually, lambda: bool(cluster.list(BTP.kind, "registry-proxy")), "it is installed", 60
+        )
+        killed.kill()
+    cluster.patch(node, {"spec": {"unschedulable": None}}, PatchKind.MERGE, manager="other")
 
 
 def is_going(cluster: Cluster) -> bool:

@@ -61,14 +61,15 @@ def test_what_ended_failed_or_still_runs_is_left_alone(dead: str) -> None:
     assert cut_off("prod-eu") == ()
 
 
-def test_a_run_that_was_killed_between_two_steps_is_known_for_what_it_was(dead: str) -> None:
+@pytest.mark.parametrize("kind", ["upgrade", "adopt"])
+def test_a_run_that_was_killed_between_two_steps_is_known_for_what_it_was(dead: str, kind: str) -> None:
     journal = Journal(journal_path("prod-eu", "kyma-system", "keda"), dead, lambda: 1_000.0)
-    journal.write(Mark.BEGUN, RUN, "upgrade keda 1.6.0")
+    journal.write(Mark.BEGUN, RUN, f"{kind} keda 1.6.0")
     journal.write(Mark.BEGUN, "create", LINE)
     journal.write(Mark.DONE, "create", LINE)
     journal.close()
     (one,) = cut_off("prod-eu")
-    assert (one.kind, one.title, one.deletion, one.steps) == ("upgrade", "upgrade keda 1.6.0", False, ())
+    assert (one.kind, one.title, one.deletion, one.steps) == (kind, f"{kind} keda 1.6.0", False, ())
 
 
 def test_a_run_says_in_its_journal_where_it_begins_and_how_it_ends(tmp_path: Path) -> None:

@@ -309,11 +309,10 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
     confirm(f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
     journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-    what = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".rstrip()
     with cancellable() as cancel:
         try:
             with begin(
-                place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
+                place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=plan.purpose
             ) as run:
                 outcome = apply(plan, run, wait=args.wait, just_made=just_made)
         except KymatuiError:

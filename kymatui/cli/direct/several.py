@@ -143,12 +143,16 @@ class _Several:
             assert plan is not None
             refuse_managed(self._place, plan.bundle.name, direct=True)  # others work on, too
             journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-            what = f"{plan.verb} {plan.bundle.name} {plan.bundle.version}".rstrip()
             limits = Limits(ready=seconds, hooks=seconds, gone=seconds)
             run: Run
             try:
                 with begin(
-                    self._place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=what
+                    self._place.cluster,
+                    cancel=cancel,
+                    journal=journal,
+                    tell=Teller(),
+                    limits=limits,
+                    purpose=plan.purpose,
                 ) as run:
                     apply(plan, run, wait=self._args.wait, just_made=self._args.yes)
                 return replace(leg, plan=plan)

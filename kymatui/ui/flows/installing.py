@@ -206,7 +206,7 @@ def begin(app: KymatuiApp, directing: Directing, plan: Plan, wanted: Wanted, aga
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
-        Purpose(plan.verb, (name,), _given(wanted)),
+        Purpose("adopt" if plan.intent.adopt else plan.verb, (name,), _given(wanted)),
     )
     app.desk.start(work, again)
 

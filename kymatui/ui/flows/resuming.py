@@ -61,7 +61,7 @@ async def resume(app: KymatuiApp, words: Sequence[str]) -> None:
 async def _go_on(app: KymatuiApp, one: CutOff) -> None:
     from kymatui.ui.flows import manifesting
     from kymatui.ui.flows.deleting import open_deletion
-    from kymatui.ui.flows.installing import install
+    from kymatui.ui.flows.installing import adopt, install
     from kymatui.ui.flows.toggling import go_on
     from kymatui.wiring.directing import Wanted
 
@@ -69,6 +69,8 @@ async def _go_on(app: KymatuiApp, one: CutOff) -> None:
         await open_deletion(app, one.name)
     elif one.kind in set(Verb):
         await go_on(app, Verb(one.kind), one.modules, one.given)
+    elif one.kind == "adopt":
+        await adopt(app, [one.name])
     elif one.kind == "manifest":
         await manifesting.install(app, one.name)
     else:
