@@ -211,16 +211,17 @@ def _release(name: str, raw: Mapping[str, Any]) -> Installation:
 def audited(session: CatalogSession | PairSession, ignores: Sequence[Ignore] = ()) -> Report:
     """The report on a session that has listed everything; of a runtime both sides, and what links them."""
     from kymatui.domain.audits.auditing import audit, catalog_findings, judged, runtime_findings
-    from kymatui.domain.catalog import catalog
+    from kymatui.domain.catalog import Memory, catalog
     from kymatui.domain.watcher_chains import chains
     from kymatui.wiring.engine import cluster_of
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.watchers import control_side, runtime_side
 
     snapshot, now, cluster = session.snapshot(), time.time(), cluster_of(session.client)
-    inspection = inspect(cluster, snapshot, catalog(snapshot, now))
+    memory = Memory()
+    inspection = inspect(cluster, snapshot, catalog(snapshot, now, memory=memory))
     if not isinstance(session, PairSession):
-        return audit(snapshot, now, None, ignores, inspection)
+        return audit(snapshot, now, None, ignores, inspection, memory)
     try:
         linked = chains(control_side(session.home), runtime_side(cluster))
     except NotFoundError:  # it has no Watchers, or they may not be read

@@ -9,7 +9,7 @@ from kymatui.domain.audits import fields, fleets, images, kymas, leftovers, reco
 from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_rank
 from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
 from kymatui.domain.audits.installations import Inspection
-from kymatui.domain.catalog import Settings, catalog
+from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.pairs.comparing import side_by_side
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Severity
@@ -78,12 +78,14 @@ def audit(
     settings: Settings | None = None,
     ignores: Sequence[Ignore] = (),
     inspection: Inspection | None = None,
+    memory: Memory | None = None,
 ) -> Report:
     """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count.
 
-    Without an inspection nothing is said of the objects that modules consist of, nor of rights.
+    Without an inspection nothing is said of the objects that modules consist of, nor of rights. In `memory` is what was
+    read of the catalog already.
     """
-    seen = catalog(snapshot, now, settings)
+    seen = catalog(snapshot, now, settings, memory)
     name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
     return judged(snapshot.cluster, name, now, findings(snapshot, seen, now, inspection), ignores)
 
