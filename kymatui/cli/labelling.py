@@ -74,15 +74,12 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     """The labels by their full names; what says nothing about modules is left to kubectl."""
     from kymatui.domain.labelling import LABELS
 
-    found: dict[str, str | None] = {}
-    for name, value in read_labels(words).items():
-        label = LABELS.get(name, name)
+    found = read_labels(words)
+    for label, value in found.items():
         if label not in LABELS.values():
-            raise UsageError(f"{name} is no label that decides about modules", hint=f"those are {', '.join(LABELS)}")
+            raise UsageError(f"{label} is no label that decides about modules", hint=f"those are {', '.join(LABELS)}")
         if value not in (None, "true", "false"):
-            raise UsageError(f"{name}={value}: it is true or false", hint=f"{name}- takes the label away")
-        if found.setdefault(label, value) != value:
-            raise UsageError(f"{name} is given twice, with different values")
+            raise UsageError(f"{label}={value}: it is true or false", hint=f"{label}- takes the label away")
     return found
 
 

@@ -31,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="KEY=VALUE",
         default=[],
-        help="what this label on the control plane's Kyma would change; KEY- takes it away; repeatable",
+        help="what this label on the control plane's Kyma would change (`kymatui label` sets it); KEY- takes it away; "
+        "repeatable",
     )
 
 
@@ -42,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_labels(words: Sequence[str]) -> dict[str, str | None]:
-    """As kubectl reads them: `key=value` sets, `key-` takes away."""
+    """As kubectl reads them: `key=value` sets, `key-` takes away; `beta` and `internal` stand for their full names."""
+    from kymatui.domain.labelling import LABELS
+
     found: dict[str, str | None] = {}
     for word in words:
         key, sign, value = word.partition("=")
@@ -51,7 +54,8 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
         if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
             hint = "write KEY=VALUE to set a label, or KEY- to take it away"
             raise UsageError(f"{word!r} is no label", hint=hint)
-        if found.setdefault(key, None if taken else value) != (None if taken else value):
+        wanted = None if taken else value
+        if found.setdefault(LABELS.get(key, key), wanted) != wanted:
             raise UsageError(f"{key} is given twice, with different values")
     return found
 

@@ -130,8 +130,7 @@ def test_the_sync_is_explained_and_labels_are_tried_out(capsys: pytest.CaptureFi
     standing = {(one["kind"], one["name"]): one["standing"] for one in out["catalog"]}
     assert standing["ModuleReleaseMeta", "compass-manager"] == "withheld"
     assert standing["ModuleTemplate", "istio-1.11.0"] == "synced"
-    label = "operator.kyma-project.io/internal=true"
-    tried = json.loads(run(capsys, "sync", "skr", "--label", label, "-o", "json")[1])
+    tried = json.loads(run(capsys, "sync", "skr", "--label", "internal=true", "-o", "json")[1])
     assert [one["name"] for one in tried["comes"]] == ["compass-manager", "compass-manager-0.3.0"]
     assert (tried["goes"], tried["uninstalls"]) == ([], [])
     assert run(capsys, "sync", "skr", "--label", "=x")[0] == 64
