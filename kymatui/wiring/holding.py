@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,16 @@ class Held:
 
 
 def held(seen: Departure, cluster: Cluster) -> tuple[Held, ...]:
-    """What of a module is being deleted and held, the oldest deletion first."""
+    """What of a module is being deleted and held, the oldest deletion first; the module's own last, as it waits for the
+    rest.
+    """
     refs = [one.ref for one in seen.stuck]
     if seen.found is not None:
         refs += [step.ref for step in seen.found.steps]
     bodies = ((ref, cluster.get(ref)) for ref in dict.fromkeys(refs))
     found = [_held(ref, body, seen) for ref, body in bodies if body is not None and _is_held(body)]
-    return tuple(sorted(found, key=lambda one: one.since or 0.0))
+    own = {one.ref for one in seen.remaining.ours}
+    return tuple(sorted(found, key=lambda one: (one.ref in own, one.since or 0.0)))
 
 
 def _is_held(body: Object) -> bool:
@@ -53,15 +57,23 @@ def _is_held(body: Object) -> bool:
 def _held(ref: ObjectRef, body: Object, seen: Departure) -> Held:
     from kymatui.engine.finalizers import finalizer_owners
 
-    metadata = body["metadata"]
+    metadata, owners = body["metadata"], finalizer_owners(body)
     return Held(
         ref,
         str(metadata.get("uid") or ""),
         str(metadata.get("resourceVersion") or ""),
         moment(str(metadata.get("deletionTimestamp") or "")),
-        tuple(finalizer_owners(body).items()),
-        expected(seen),
+        tuple(owners.items()),
+        _by_hand(owners) or expected(seen),
     )
+
+
+def _by_hand(owners: Mapping[str, str]) -> str:
+    """Who has to act where people set the finalizers: no manager knows of these."""
+    people = sorted({owner for owner in owners.values() if owner.startswith("kubectl")})
+    if not people or len(people) < len(set(owners.values())):
+        return ""
+    return f"somebody set it by hand ({', '.join(people)}), and has to remove it: no manager will"
 
 
 def expected(seen: Departure) -> str:

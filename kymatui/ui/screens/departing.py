@@ -150,7 +150,8 @@ class DepartingScreen(FramedScreen):
 
     def _title(self, seen: Departure) -> Content:
         count = len(seen.theirs)
-        text = f"{count} managed resources still exist" if count else "no managed resources are left"
+        left = "1 managed resource still exists" if count == 1 else f"{count} managed resources still exist"
+        text = left if count else "no managed resources are left"
         if seen.remaining.unknown and not self.accept_unknown:
             unknown = len(seen.remaining.unknown)
             text += f", and {unknown} {'kinds' if unknown > 1 else 'kind'} may not be listed"
