@@ -142,8 +142,8 @@ class Row:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why lifecycle-manager would not install it. Nobody asks it for what only the community offers, nor for what is
-        mandatory."""
+        """Why lifecycle-manager would not install it. Nobody asks it for what only the community offers, nor for what
+        is mandatory."""
         asked = self.managed or self.origin is Origin.KYMA
         return self.resolution.refusal if asked and not self.mandatory else None
 
