@@ -118,6 +118,9 @@ class _Commands(_SubParsers):
             module.configure(self.choices[command.name])
             namespace.command_module = module
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
+        left = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, None)
+        if left and command is not None:  # told by whom they were meant for, and not with the usage of the whole
+            self.choices[command.name].error(f"unrecognized arguments: {' '.join(left)}")
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:

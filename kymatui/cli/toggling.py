@@ -15,6 +15,7 @@ from kymatui.cli.asking import confirm, untouched
 from kymatui.cli.direct.options import cancellable
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
+from kymatui.domain.toggling import Verb
 from kymatui.errors import ForbiddenError, KymatuiError, ReadOnlyError, RefusedError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ToggleCommand:
 
     def _toggle(self, args: argparse.Namespace, name: str) -> Toggle:
         from kymatui.domain.kymas import Policy
-        from kymatui.domain.toggling import Toggle, Verb
+        from kymatui.domain.toggling import Toggle
 
         channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
         own = "" if channel == _OWN_CHANNEL else channel
@@ -127,6 +128,9 @@ class _Run:
 
     def go(self) -> int:
         proposal = self._toggling.propose(self._toggle)
+        if (proposal.is_done or proposal.gone) and self._goes_on(proposal):
+            with cancellable() as cancel:
+                return self._wait(proposal, 0, cancel)
         if proposal.is_refused:
             return self._refused(proposal)
         if proposal.is_done:
@@ -140,6 +144,14 @@ class _Run:
             if not self._args.wait:
                 return self._answer(proposal, "accepted", "the Kyma is edited")
             return self._wait(proposal, generation, cancel)
+
+    def _goes_on(self, proposal: Proposal) -> bool:
+        """Whether what the Kyma says already is still on its way: then it is waited for, as after the edit itself."""
+        entry = proposal.edit.before if proposal.edit is not None else None
+        left_alone = entry is not None and entry.get("managed") is False and proposal.toggle.verb is not Verb.UNMANAGE
+        if proposal.edit is None or self._args.dry_run or not self._args.wait or left_alone:
+            return False
+        return not self._toggling.standing(proposal).finished
 
     def _refused(self, proposal: Proposal) -> int:
         if self._args.output == "table":

@@ -142,7 +142,7 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Captu
         (["catalog"], 1, "no kubeconfig"),
         (["catalog", "--timeout", "0"], 64, "--timeout"),
         (["catalog", "-o", "xml"], 64, "invalid choice"),
-        (["catalog", "--what"], 64, "unrecognized"),
+        (["catalog", "--what"], 64, "`kymatui catalog --help`"),
     ],
 )
 def test_bad_words_are_said_without_a_traceback(

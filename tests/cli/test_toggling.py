@@ -98,6 +98,10 @@ def test_what_holds_a_deletion_up_is_named(capsys: pytest.CaptureFixture[str]) -
     assert (status, json.loads(out)["outcome"]) == (3, "unfinished")
     assert "cannot be deleted while these exist: 3 Function" in err
     assert "the Kyma is edited; not finished within 3 s" in err
+    status, out, err = run(capsys, "disable", "serverless", "--yes", "--timeout", "0.1")
+    assert (status, out) == (3, ""), "who comes again waits for it, too"
+    assert "3 Function" in err
+    assert run(capsys, "disable", "serverless", "--yes", "--no-wait")[0] == 2, "the edit itself is made"
 
 
 def test_a_module_is_let_go_and_then_leaves_the_list(capsys: pytest.CaptureFixture[str]) -> None:

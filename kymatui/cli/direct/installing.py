@@ -125,6 +125,7 @@ class PlanCommand:
                 from kymatui.wiring.files import keep_secret
 
                 keep_secret(Path(args.out), to_json(plan))
+                say(f"the plan is kept in {args.out}: `kymatui apply {args.out}` carries it out", sys.stderr)
             _show(plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers else 0
 
