@@ -14,7 +14,7 @@ from kymatui.domain.faults import catalog_problems, row_problems
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.listing import to_json
 from kymatui.domain.objects import LABEL_SKIP
-from kymatui.domain.observing import World, observe
+from kymatui.domain.observing import KYMA_FEED, World, observe
 from kymatui.domain.presence import Presence, Sight, presence
 from kymatui.domain.readiness import Readiness, readiness
 from kymatui.domain.reasons import Case, reason
@@ -160,7 +160,8 @@ def _finished(
 ) -> Row:
     installed = "" if drifted.kind is DriftKind.NONE else subject.deployed.version or subject.deployed.text
     hidden = unreadable(subject, world)
-    case = Case(subject, there, assessment, drifted, installed, ready, checked, hidden, world.kyma_unreadable)
+    listing = world.is_listing((*hidden, *((KYMA_FEED,) if world.kyma_unreadable else ())))
+    case = Case(subject, there, assessment, drifted, installed, ready, checked, hidden, world.kyma_unreadable, listing)
     shown, meta = subject.shown, subject.meta
     has_channel = subject.origin is Origin.KYMA and not subject.mandatory
     return Row(

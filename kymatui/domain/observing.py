@@ -56,6 +56,14 @@ class World:
         found = self.snapshot.feeds.get(feed)
         return found is None or found.state not in _UNREADABLE
 
+    def is_listing(self, names: Sequence[str]) -> bool:
+        """Whether all of these resource names are only being listed for the first time; names without a feed may come
+        with what is being listed.
+        """
+        feeds = self.snapshot.feeds
+        pending = all(name not in feeds or feeds[name].state is FeedState.SYNCING for name in names)
+        return bool(names) and pending and any(feed.state is FeedState.SYNCING for feed in feeds.values())
+
     def feed_of(self, kind: GroupVersionKind) -> str:
         """The resource name of a module's kind, as its definition says.
 

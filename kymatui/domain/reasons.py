@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kymatui.domain import refusals
@@ -40,6 +40,11 @@ class Case:
     checked: tuple[Checked, ...]
     unreadable: tuple[str, ...]
     kyma_unreadable: bool = False
+    listing: bool = False
+
+    def unseen(self, names: Sequence[str]) -> str:
+        """Why nothing is known of these resource names."""
+        return f"{', '.join(names)} {'not listed yet' if self.listing else 'cannot be read'}"
 
     @property
     def refusal(self) -> Refusal | None:
@@ -226,7 +231,7 @@ def _owner_unknown(case: Case) -> Reason | None:
     if not case.kyma_unreadable or case.subject.managed or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         return None
     runs = f"{case.installed} runs" if case.installed else "installed"
-    return Reason(f"{runs}; whether it is managed is not known: {KYMA_FEED} cannot be read", Actor.CLUSTER)
+    return Reason(f"{runs}; whether it is managed is not known: {case.unseen((KYMA_FEED,))}", Actor.CLUSTER)
 
 
 def _idle(case: Case) -> Reason | None:
@@ -290,7 +295,7 @@ def _recreated(manifest: Manifest | None) -> str:
 def _unknown(case: Case) -> Reason | None:
     if case.drift.kind is DriftKind.UNKNOWN and case.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         if not case.installed:
-            what = f"{', '.join(case.unreadable)} cannot be read" if case.unreadable else "nothing names its version"
+            what = case.unseen(case.unreadable) if case.unreadable else "nothing names its version"
             return Reason(f"the installed version is unknown: {what}", Actor.NOBODY)
         if isinstance(case.refusal, refusals.ChannelUnknown):
             return Reason(f"{case.installed} runs; {refusal_words(case.refusal)}")
@@ -299,7 +304,7 @@ def _unknown(case: Case) -> Reason | None:
         return Reason(f"{case.installed} runs, which is no version to compare with {case.subject.desired}")
     if case.presence is Presence.UNKNOWN:
         hidden = (*case.unreadable, *((KYMA_FEED,) if case.kyma_unreadable else ()))
-        what = f"{', '.join(hidden)} cannot be read" if hidden else "its manager cannot be looked for"
+        what = case.unseen(hidden) if hidden else "its manager cannot be looked for"
         return Reason(f"it is not known whether it is installed: {what}")
     return None
 
@@ -322,7 +327,7 @@ def _in_step(case: Case) -> Reason | None:
             if case.subject.newest and case.subject.newest != case.subject.desired
             else ""
         )
-        hidden = f"; not seen: {', '.join(case.unreadable)} cannot be read" if case.unreadable else ""
+        hidden = f"; not seen: {case.unseen(case.unreadable)}" if case.unreadable else ""
         return Reason(f"{case.installed} is installed and ready{newer}{hidden}")
     return Reason(f"{case.assessment.state}") if case.assessment.state is not State.READY else None
 

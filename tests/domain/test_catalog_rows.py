@@ -751,7 +751,10 @@ def test_community_modules_need_no_kyma_to_be_compared() -> None:
     assert (found.origin, found.desired) == (Origin.COMMUNITY, "2.0.0")
 
 
-def test_what_is_not_seen_stands_beside_what_is_well() -> None:
-    hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN)}
+@pytest.mark.parametrize(
+    ("state", "words"), [(FeedState.FORBIDDEN, "cannot be read"), (FeedState.SYNCING, "not listed yet")]
+)
+def test_what_is_not_seen_stands_beside_what_is_well(state: FeedState, words: str) -> None:
+    hidden = {"deployments.apps": Feed(state)}
     found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
-    assert found.reason.text == "1.3.1 is installed and ready; not seen: deployments.apps cannot be read"
+    assert found.reason.text == f"1.3.1 is installed and ready; not seen: deployments.apps {words}"
