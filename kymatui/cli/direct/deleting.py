@@ -140,7 +140,8 @@ class Deletion:
             return
         count, secrets = keep(agreement.backup, seen, self._place.cluster, self._departing.manifests_on)
         left_out = f" (without the data of {secrets} Secrets)" if secrets else ""
-        say(f"{count} objects are kept in {agreement.backup}{left_out}", sys.stderr)
+        kept = "1 object is kept" if count == 1 else f"{count} objects are kept"
+        say(f"{kept} in {agreement.backup}{left_out}", sys.stderr)
 
     def _carry_out(self, seen: Departure, agreement: Agreement) -> int:
         args = self._args

@@ -106,7 +106,8 @@ class _Restoration:
         from kymatui.wiring.restoring import foresee
 
         args, name = self._args, self._place.cluster.name
-        say(f"{len(self._objects)} objects are in {self._path}", sys.stderr)
+        number = len(self._objects)
+        say(f"{number} objects are in {self._path}" if number != 1 else f"1 object is in {self._path}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             say(f"warning: {stranger}", sys.stderr)
