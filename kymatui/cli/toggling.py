@@ -128,7 +128,7 @@ class _Run:
 
     def go(self) -> int:
         proposal = self._toggling.propose(self._toggle)
-        if (proposal.is_done or proposal.gone) and self._goes_on(proposal):
+        if goes_on(self._args, self._toggling, proposal):
             with cancellable() as cancel:
                 return self._wait(proposal, 0, cancel)
         if proposal.is_refused:
@@ -144,14 +144,6 @@ class _Run:
             if not self._args.wait:
                 return self._answer(proposal, "accepted", "the Kyma is edited")
             return self._wait(proposal, generation, cancel)
-
-    def _goes_on(self, proposal: Proposal) -> bool:
-        """Whether what the Kyma says already is still on its way: then it is waited for, as after the edit itself."""
-        entry = proposal.edit.before if proposal.edit is not None else None
-        left_alone = entry is not None and entry.get("managed") is False and proposal.toggle.verb is not Verb.UNMANAGE
-        if proposal.edit is None or self._args.dry_run or not self._args.wait or left_alone:
-            return False
-        return not self._toggling.standing(proposal).finished
 
     def _refused(self, proposal: Proposal) -> int:
         if self._args.output == "table":
@@ -187,6 +179,16 @@ class _Run:
         else:
             say(f"{self._toggle.module}: {plain(words)}")
         return 0
+
+
+def goes_on(args: argparse.Namespace, toggling: Toggling, proposal: Proposal) -> bool:
+    """Whether what the Kyma says already is still on its way: then it is waited for, as after the edit itself."""
+    if proposal.edit is None or not (proposal.is_done or proposal.gone) or args.dry_run or not args.wait:
+        return False
+    entry = proposal.edit.before
+    if entry is not None and entry.get("managed") is False and proposal.toggle.verb is not Verb.UNMANAGE:
+        return False  # lifecycle-manager leaves it as it is
+    return not toggling.standing(proposal).finished
 
 
 def require_rights(

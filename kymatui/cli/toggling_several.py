@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.cli.toggling import hand_over, plan_json, require_rights, tell_of_handing_over
+from kymatui.cli.toggling import goes_on, hand_over, plan_json, require_rights, tell_of_handing_over
 from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Leg:
-    """One edit: what is proposed, the Kyma's generation once it is made, and how it ended."""
+    """One edit: what is proposed, the Kyma's generation once it is made, and how it ended.
+
+    `on_its_way` is one that the Kyma says already, and whose end is still to come.
+    """
 
     proposal: Proposal
     generation: int = 0
     is_made: bool = False
+    on_its_way: bool = False
     words: str = ""
     failed: str = ""
 
@@ -40,7 +44,9 @@ class _Leg:
 
     def outcome(self, whole: str) -> str:
         if self.failed:
-            return "unfinished" if self.is_made else "failed"
+            return "unfinished" if self.is_made or self.on_its_way else "failed"
+        if self.on_its_way:
+            return whole
         if self.proposal.is_refused:
             return "refused"
         return "unchanged" if self.proposal.is_done else whole
@@ -63,10 +69,13 @@ class SeveralEdits:
         self._toggling: Toggling = edits_of(session)
 
     def go(self) -> int:
-        legs = [_Leg(self._toggling.propose(toggle)) for toggle in self._toggles]
-        todo = [leg for leg in legs if not leg.proposal.is_done]
-        if any(leg.proposal.is_refused for leg in legs):
+        proposals = [self._toggling.propose(toggle) for toggle in self._toggles]
+        legs = [_Leg(one, on_its_way=goes_on(self._args, self._toggling, one)) for one in proposals]
+        todo = [leg for leg in legs if not leg.proposal.is_done and not leg.on_its_way]
+        if any(leg.proposal.is_refused for leg in todo):
             return self._refused(legs)
+        if not todo and any(leg.on_its_way for leg in legs):
+            return self._ended(self._carry_out(legs))
         if not todo:
             return self._answer(legs, "unchanged", "the Kyma says so already")
         if self._args.dry_run:
@@ -83,7 +92,7 @@ class SeveralEdits:
         if self._args.output != "table":
             self._answer(legs, "refused", "")
             return RefusedError.exit_code
-        said = [text for leg in legs for text in leg.proposal.refusals]
+        said = [text for leg in legs if not leg.on_its_way for text in leg.proposal.refusals]
         raise RefusedError("; ".join(said), hint="nothing was changed, of the others neither")
 
     # doing it
@@ -97,7 +106,7 @@ class SeveralEdits:
                     now[at] = self._edit(leg, cancel)
                 deadline = time.monotonic() + self._args.timeout
                 for at, leg in enumerate(now):
-                    if leg.is_made and self._args.wait:
+                    if (leg.is_made or leg.on_its_way) and self._args.wait:
                         now[at] = self._follow(leg, deadline, cancel)
             except CancelledError:
                 if self._args.output != "table":
@@ -106,7 +115,7 @@ class SeveralEdits:
         return now
 
     def _edit(self, leg: _Leg, cancel: threading.Event) -> _Leg:
-        if leg.proposal.is_done:
+        if leg.proposal.is_done or leg.on_its_way:
             return leg
         try:
             generation = self._toggling.carry_out(leg.proposal, cancel)
@@ -135,8 +144,8 @@ class SeveralEdits:
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.failed]
         whole = "done" if self._args.wait else "accepted"
-        ended = [f"{leg.module}: {plain(leg.words)}" for leg in legs if leg.is_made and not leg.failed]
-        self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "none of the edits is made")
+        ended = [f"{leg.module}: {plain(leg.words)}" for leg in legs if leg.words and not leg.failed]
+        self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "none has come to its end")
         if failed:
             said = "; ".join(f"{leg.module}: {leg.failed}" for leg in failed)
             hint = "run it again to go on: what is done is done"
@@ -165,8 +174,8 @@ class SeveralEdits:
         lines = [list(line) for edit in edits for line in edit.lines()]
         parts = [draw(("FIELD", "BEFORE", "AFTER"), lines)] if lines else []
         effects = dict.fromkeys((one.module, one.words) for leg in legs for one in leg.proposal.effects)
-        same = [(leg.module, "the Kyma says so already") for leg in legs if leg.proposal.is_done]
+        same = [(leg.module, "the Kyma says so already") for leg in legs if leg.proposal.is_done or leg.on_its_way]
         parts.append(draw(("MODULE", "EFFECT"), [list(one) for one in (*effects, *same)]))
-        parts += [f"refused: {plain(text)}" for leg in legs for text in leg.proposal.refusals]
+        parts += [f"refused: {plain(text)}" for leg in legs if not leg.on_its_way for text in leg.proposal.refusals]
         parts += [f"warning: {plain(text)}" for text in dict.fromkeys(t for leg in legs for t in leg.proposal.warnings)]
         return "\n\n".join(parts)

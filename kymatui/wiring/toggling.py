@@ -129,7 +129,7 @@ class Toggling:
             if now.finished:
                 return now
             if now.lost or time.monotonic() >= deadline:
-                waited = f"not finished within {timeout:g} s" if timeout > 0 else "nobody waited for the rest"
+                waited = f"not finished within {round(timeout, 1):g} s" if timeout > 0 else "nobody waited for the rest"
                 why = now.words if now.lost else f"{waited}: {now.words}"
                 raise PartlyDoneError(f"the Kyma is edited; {why}", hint=hint)
             if cancel is not None and cancel.is_set():

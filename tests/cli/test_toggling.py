@@ -102,6 +102,11 @@ def test_what_holds_a_deletion_up_is_named(capsys: pytest.CaptureFixture[str]) -
     assert (status, out) == (3, ""), "who comes again waits for it, too"
     assert "3 Function" in err
     assert run(capsys, "disable", "serverless", "--yes", "--no-wait")[0] == 2, "the edit itself is made"
+    status, out, err = run(capsys, "disable", "serverless", "nonsense", "--yes")
+    assert (status, "nonsense is not in the list" in err, "serverless is not" in err) == (2, True, False)
+    status, out, err = run(capsys, "disable", "serverless", "telemetry", "--yes", "--timeout", "0.1")
+    assert "the entry of telemetry is edited" in err
+    assert (status, "2 of 2 are not done: serverless: the Kyma is edited; not finished" in err) == (3, True)
 
 
 def test_a_module_is_let_go_and_then_leaves_the_list(capsys: pytest.CaptureFixture[str]) -> None:
