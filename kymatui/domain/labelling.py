@@ -12,6 +12,7 @@ from typing import Any, Final
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, read_ref
+from kymatui.domain.pairs.kymas import owner_in
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.toggling import Effect, effects
@@ -120,12 +121,18 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Set
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, "there is no Kyma in this cluster that could be edited")
     edit = label_edit(kyma, labels)
-    refusal = f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
-    if edit.is_empty:
+    refusal = _refusal(kyma)
+    if edit.is_empty or refusal:
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
     after = catalog(replace(snapshot, kymas=kymas), now, settings, memory)
     return LabelProposal(edit, refusal, effects(before, after))
+
+
+def _refusal(kyma: Kyma) -> str:
+    if owner := owner_in(kyma):
+        return f"{kyma.ref} is the runtime's of {owner}: lifecycle-manager reads the labels of that one, in its cluster"
+    return f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
 
 
 def _labelled(raw: Mapping[str, Any], labels: Labels) -> dict[str, Any]:

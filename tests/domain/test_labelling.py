@@ -113,3 +113,10 @@ def test_what_a_label_brings_is_waited_for_until_it_is_ready() -> None:
     unready = replace(before, kymas=after.kymas)
     assert not label_stage(proposal, unready, catalog(unready, NOW), None).finished
     assert label_stage(proposal, after, catalog(after, NOW), None).words.endswith("; mod 1.0.0 is ready")
+
+
+def test_labels_of_a_runtimes_own_kyma_are_nobodys_concern() -> None:
+    theirs = labelled({LABEL_BETA: "true"})
+    theirs["metadata"]["annotations"] = {"deprecated-operator.kyma-project.io/owned-by": "kcp-system/one"}
+    found = propose_labels(replace(BEFORE, kymas=(theirs,)), {LABEL_BETA: None}, NOW)
+    assert (found.effects, "is the runtime's of kcp-system/one" in found.refusal) == ((), True)
