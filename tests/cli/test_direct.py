@@ -102,7 +102,6 @@ def test_what_is_written_and_not_ready_is_waited_for_by_whoever_comes_again(run:
     status, out, err = run(*words, "--timeout", "0.1")
     assert (status, out) == (3, "")
     assert "nothing was to be written; after 0 s Deployment default/stuck is not ready" in err
-    assert run(*words, "--no-wait")[:2] == (0, "stuck: everything is as it should be (1 same)\n")
     assert run("delete", "stuck", "--yes", "--no-backup")[0] == 0
 
 

@@ -469,10 +469,8 @@ async def test_the_operator_of_a_control_plane_installs_on_the_runtime(
 def by_commands_for_a_runtime(sandbox: ReadySandbox, control: Cluster, runtime: Cluster, ref: ObjectRef) -> None:
     """The same without a screen: the Manifest is written to the control plane, its operator installs on the runtime."""
     for words, status, installed in (
-        ("manifest cache --version 1.0.0 --dry-run -o json", 0, ""),
         ("manifest cache --version 1.0.0 --yes", 0, "1.0.0"),
         ("manifest cache --yes -o json", 0, "1.1.0"),
-        ("manifest cache --version 1.0.0 --yes", 2, "1.1.0"),
         ("delete cache --yes --no-backup", 0, ""),
     ):
         where = ["--remote", "far", "--kubeconfig", str(sandbox.kubeconfig), "--context", "own"]
