@@ -275,10 +275,12 @@ class KymatuiApp(App[int]):
 
         return commands(self)
 
-    def problem(self, text: str) -> None:
-        """Says what went wrong and keeps it: a toast is easy to miss."""
+    def problem(self, text: str, *, seconds: float | None = None) -> None:
+        """Says what went wrong and keeps it: a toast is easy to miss. It stands for so many seconds, else for the usual
+        time.
+        """
         self.problems.append(text)
-        self.notify(text, severity="warning", markup=False)
+        self.notify(text, severity="warning", markup=False, timeout=seconds)
 
     def action_command_palette(self) -> None:
         """Not where there is no room for its list: paging through it would end the program."""

@@ -242,3 +242,4 @@ async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(op
         await person.press("j", "enter")
         await person.sees(PlanScreen)
         assert "[ ] 0.15.0 is installed, and 0.14.0 is lower" in drawn(app)
+        assert "downgrade registry-proxy 0.15.0 → 0.14.0" in drawn(app)

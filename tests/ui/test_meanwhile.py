@@ -41,6 +41,7 @@ APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1
 HELD = ObjectRef(APPLICATION, "default", "held")
 BTP = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
 NODE = GroupVersionKind("", "v1", "Node")
+POD = GroupVersionKind("", "v1", "Pod")
 BACKUPS = ObjectRef(
     GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"), "", "backups.backup.sandbox.local"
 )
@@ -167,7 +168,7 @@ async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> N
     cluster.patch(node, {"spec": {"unschedulable": True}}, PatchKind.MERGE, manager="other")
     with command(options, "install", "registry-proxy", "--yes") as killed:
         await asyncio.to_thread(
-            eventually, lambda: bool(cluster.list(BTP.kind, "registry-proxy")), "it is installed", 60
+            eventually, lambda: "Unschedulable" in str(cluster.list(POD, "registry-proxy")), "its pod waits", 60
         )
         killed.kill()
     cluster.patch(node, {"spec": {"unschedulable": None}}, PatchKind.MERGE, manager="other")

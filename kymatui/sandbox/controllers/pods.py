@@ -56,7 +56,9 @@ class Kubelet:
             self._ask_pending(change.current.namespace)
 
     def _node_changed(self, change: Change) -> None:
-        if change.kind == "ADDED" or (change.previous and b'"taints"' in change.previous.data):
+        """What kept pods from it may be gone: a taint, or that it was cordoned."""
+        before = change.previous.data if change.previous else b""
+        if change.kind == "ADDED" or b'"taints"' in before or b'"unschedulable"' in before:
             self._ask_pending(None)
 
     def _ask_pending(self, namespace: str | None) -> None:

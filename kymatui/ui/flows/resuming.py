@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
 
 
+_TOLD = 30.0
+"""Seconds for which it stands there what was cut off: whoever has just started looks at the list first."""
+
+
 async def look_back(app: KymatuiApp, context: str) -> None:
     """Tells what was cut off on this cluster."""
     for one in await app.desk.aside(lambda: cut_off(context)):
         how = "follows it again" if one.kind in set(Verb) else "looks at what is left, and goes on"
-        app.problem(plain(f"{_words(one)}; `:resume {one.name}` {how}"))
+        app.problem(plain(f"{_words(one)}; `:resume {one.name}` {how}"), seconds=_TOLD)
 
 
 async def look_around(app: KymatuiApp, control: str) -> None:

@@ -99,7 +99,7 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
     if seen.refusal:
         said = [(at_hand(plain(seen.refusal)), "error" if turn is Turn.REFUSED else "ready")]
         if turn is Turn.GONE:
-            said.append((f":restore {plain(seen.module)} creates again what was kept of it", "muted"))
+            said.append((f":restore {plain(seen.module)} creates again what deletions have kept of it", "muted"))
     elif turn is Turn.FOLLOW:
         said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
     if seen.manifest is not None and seen.control:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 
+from kymatui.domain.direct import is_downgrade
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.plans import Action, Plan, Step
@@ -37,6 +38,8 @@ def title(plans: Sequence[Plan], installed: str = "") -> str:
     version = first.bundle.version
     if verb == "upgrade" and installed and installed == version:
         return f"install {first.bundle.name} {version} again"
+    if verb == "upgrade" and is_downgrade(installed, version):
+        verb = "downgrade"
     way = f"{installed} → {version}" if installed and installed != version else version
     return f"{verb} {first.bundle.name} {way}".strip()
 

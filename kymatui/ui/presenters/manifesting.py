@@ -10,7 +10,7 @@ from kymatui.wiring.manifesting import ManifestProposal
 
 def title(proposal: ManifestProposal) -> str:
     """`install keda 1.5.0 by a Manifest`."""
-    verb = "install" if proposal.live is None else "upgrade"
+    verb = "install" if proposal.live is None else "downgrade" if proposal.lower else "upgrade"
     return f"{verb} {proposal.module} {proposal.version} by a Manifest"
 
 
