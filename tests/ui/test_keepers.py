@@ -211,7 +211,6 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
     for words, status, found in (
         ("install stock --version 1.0.0 --yes", 0, "1.0.0"),
         ("upgrade stock --yes", 0, "1.1.0"),
-        ("check stock", 0, "1.1.0"),
         ("delete stock --yes", 0, ""),
         ("restore stock --yes", 0, "1.1.0"),
         ("check stock", 2, "1.1.0"),
