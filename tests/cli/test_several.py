@@ -16,6 +16,8 @@ from kymatui.cli.direct import deletions, upgrading
 from kymatui.cli.direct.options import Place
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import applying
+from kymatui.engine.awaiting import NotReadyError
 from kymatui.engine.ports import PatchKind
 from kymatui.engine.releases import SECRET
 from kymatui.errors import ForbiddenError
@@ -146,6 +148,10 @@ def backup(name: str) -> dict[str, Any]:
     return {"apiVersion": BACKUP.api_version, "kind": "Backup", "metadata": metadata}
 
 
+def _not_ready(*_: object, **__: object) -> None:
+    raise NotReadyError("after 1 s Deployment x is not ready", ())
+
+
 def test_several_modules_are_installed_and_deleted_as_one_plan(
     run: Any, cluster: KubeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +166,11 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert (status, out) == (0, "2 installed: registry-proxy, backup-operator\n")
     assert "backup-operator 0.4.0 9 create" in " ".join(err.split())
     assert run("install", *both, "--yes")[:2] == (0, "everything is as it should be\n")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(applying, "apply", _not_ready)
+        status, out, err = run("install", *both, "--yes")
+    assert (status, out) == (3, "nothing was installed\n"), "what is the same is waited for all the same"
+    assert "2 of 2 are not ready: registry-proxy: after 1 s Deployment x is not ready; backup-operator: " in err
 
     cluster.forget_kinds()
     cluster.apply(backup("theirs"), manager="user")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kymatui.wiring.upgrading import LeftOut
 
 _ATTEMPTS = 4
+_SAME = "everything is as it should be"
 _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "taken over"}
 
 
@@ -86,13 +87,12 @@ class _Several:
         if refused and (not self._everything or not todo):
             self._answer(legs, "refused")
             raise self._refusal(refused)
-        if not todo:
-            return self._answer(legs, "unchanged", "everything is as it should be")
         if self._args.dry_run:
-            return self._answer(legs, "planned")
-        if self._args.output == "table":
-            say(self._text(legs, "table"), sys.stderr)
-        confirm(f"{self._verb.capitalize()} {', '.join(map(_named, todo))}?", yes=self._args.yes)
+            return self._answer(legs, "planned") if todo else self._answer(legs, "unchanged", _SAME)
+        if todo:
+            if self._args.output == "table":
+                say(self._text(legs, "table"), sys.stderr)
+            confirm(f"{self._verb.capitalize()} {', '.join(map(_named, todo))}?", yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
     def _leg(self, order: Order) -> _Leg:
@@ -116,16 +116,17 @@ class _Several:
     # doing it
 
     def _carry_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
-        """A person who stops it stops all that has not begun."""
+        """A person who stops it stops all that has not begun. What is the same is waited for all the same."""
         ended: list[_Leg] = []
         with cancellable() as cancel:
             for leg in legs:
-                if leg.plan is None or leg.refused or leg.is_same:
+                if leg.plan is None or leg.refused:
                     ended.append(leg)
                     continue
-                say(_named(leg), sys.stderr)
+                if not leg.is_same:
+                    say(_named(leg), sys.stderr)
                 try:
-                    ended.append(replace(self._apply(leg, cancel), done=True))
+                    ended.append(replace(self._apply(leg, cancel), done=not leg.is_same))
                 except CancelledError:
                     self._answer([*ended, *legs[len(ended) :]], "unfinished")
                     raise
@@ -168,13 +169,16 @@ class _Several:
     def _ended(self, legs: Sequence[_Leg]) -> int:
         done, failed = [leg for leg in legs if leg.done], [leg for leg in legs if leg.trouble]
         word = _DONE[self._verb]
+        if not (done or failed):
+            return self._answer(legs, "unchanged", _SAME)
         names = ", ".join(str(leg.order) for leg in done)
         outcome = "unfinished" if failed else "done"
-        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"none is {word}")
+        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"nothing was {word}")
         if failed:
             said = "; ".join(f"{leg.order}: {leg.trouble}" for leg in failed)
             hint = "run it again to go on"
-            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not {word}: {said}", hint=hint)
+            missed = "ready" if all(leg.is_same for leg in failed) else word
+            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not {missed}: {said}", hint=hint)
         return 0
 
     # telling it
