@@ -9,65 +9,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.asking import confirm, untouched
+from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
+from kymatui.cli.editing import add_editing, opened_to_edit, refuse_timeout, require_rights, tell_stage
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.cli.syncing import read_labels
-from kymatui.cli.toggling import FORMATS, require_rights
 from kymatui.domain.texts import plain
-from kymatui.errors import KymatuiError, RefusedError, UnreachableError, UsageError
+from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.labelling import LabelProposal
-    from kymatui.domain.stages import Stage
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.toggling import Toggling
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.connecting import add_remote_options
-    from kymatui.cli.main import add_cluster_options
-
     parser.add_argument(
         "labels",
         metavar="NAME=VALUE",
         nargs="+",
         help="beta=true or internal=true allows such modules, beta- or internal- no longer; several are one edit",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    wait = parser.add_mutually_exclusive_group()
-    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is done (default)")
-    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when the Kyma is edited")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the whole wait (default: 300)"
-    )
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    add_cluster_options(parser, default=argparse.SUPPRESS)
-    add_remote_options(parser, remote="of this runtime's Kyma in the control plane: its name, its shoot or its id")
+    add_editing(parser, remote="of this runtime's Kyma in the control plane: its name, its shoot or its id")
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.cli.connecting import connected, is_remote, paired, wanted
-
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+    refuse_timeout(args)
     labels = _labels(args.labels)
-    session: CatalogSession | PairSession = paired(args) if is_remote(args) else connected(*wanted(args))
-    changed = threading.Event()
-    try:
-        with untouched():
-            session.start(changed.set)
-            if not session.wait_complete(30.0):
-                raise UnreachableError(
-                    f"{session.name} was not listed within 30 s; nothing was changed",
-                    hint="`kymatui catalog` shows which kinds are slow",
-                )
-            session.require_kyma()
-            return _Run(args, labels, session, changed).go()
-    finally:
-        session.close()
+    with opened_to_edit(args) as (session, changed):
+        return _Run(args, labels, session, changed).go()
 
 
 def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
@@ -119,12 +90,8 @@ class _Run:
         return RefusedError.exit_code
 
     def _wait(self, toggling: Toggling, proposal: LabelProposal, cancel: threading.Event) -> int:
-        def tell(stage: Stage) -> None:
-            waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
-            say(f"  {plain(stage.words)}{waits}", sys.stderr)
-
         try:
-            last = toggling.follow_labels(proposal, self.changed, self.args.timeout, tell, cancel)
+            last = toggling.follow_labels(proposal, self.changed, self.args.timeout, tell_stage, cancel)
         except KymatuiError as error:
             if self.args.output != "table":
                 self._answer(proposal, "unfinished", str(error))

@@ -8,16 +8,17 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
+from kymatui.cli.editing import goes_on, hand_over, plan_json, require_rights, tell_of_handing_over, tell_stage
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.cli.toggling import goes_on, hand_over, plan_json, require_rights, tell_of_handing_over
 from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession
@@ -127,9 +128,8 @@ class SeveralEdits:
         return replace(leg, generation=generation, is_made=True, words="the Kyma is edited")
 
     def _follow(self, leg: _Leg, deadline: float, cancel: threading.Event) -> _Leg:
-        def tell(stage: Any) -> None:
-            waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
-            say(f"  {leg.module}: {plain(stage.words)}{waits}", sys.stderr)
+        def tell(stage: Stage) -> None:
+            tell_stage(stage, f"{leg.module}: ")
 
         left = max(0.0, deadline - time.monotonic())
         try:

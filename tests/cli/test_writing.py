@@ -223,7 +223,7 @@ def test_who_stops_waiting_is_told_that_the_edit_is_made(
             told_once.append(text)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("kymatui.cli.toggling.say", interrupting)
+    monkeypatch.setattr("kymatui.cli.editing.say", interrupting)
     assert main(["enable", NEW, "--yes"]) == 130
     assert "the Kyma is edited" in capsys.readouterr().err
     assert stage.entry(NEW) is not None
