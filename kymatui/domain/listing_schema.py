@@ -47,7 +47,7 @@ def _module() -> Schema:
         channel=_text("the channel that counts for this Kyma", null=True),
         desired=_text("the version that should run", null=True),
         installed=_text("the version that runs; what stands in its place where no version is named", null=True),
-        newest=_text("the greatest release that is known", null=True),
+        newest=_text("the newest release; a pre-release only where there is no release", null=True),
         drift=_word(DriftKind, "how installed relates to desired; none where nothing is installed"),
         state=_word(State, "the worst of what everybody says of it"),
         stateSource=_word(filter(None, StateSource), "who said so", null=True),

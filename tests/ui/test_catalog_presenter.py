@@ -14,7 +14,7 @@ from kymatui.domain.states import State, StateSource
 from kymatui.domain.versions import Distance
 from kymatui.domain.windows import Window
 from kymatui.ui.presenters.catalog import table_row, table_rows, why
-from kymatui.ui.presenters.catalog_columns import ALL, View, views
+from kymatui.ui.presenters.catalog_columns import ALL, View, chosen, columns_of, views
 from kymatui.ui.presenters.filtering import parse_filter
 from kymatui.ui.presenters.tables import Sort, arrange
 from tests.ui.modules import DAY, NOW, catalog, module
@@ -84,9 +84,28 @@ def test_checks_name_the_source_that_decided(more: dict[str, Any], text: str) ->
     assert cell("checks", **more)[0] == text
 
 
-def test_the_view_of_a_channel_shows_that_channels_version() -> None:
-    assert cell("desired", View("2", "fast", "fast")) == ("1.1.0", "")
-    assert cell("desired") == ("1.0.0", "")
+FAST = View("2", "fast", "fast")
+
+
+def test_the_view_of_a_channel_shows_that_channels_version_beside_the_row_as_it_is() -> None:
+    assert cell("offered", FAST) == ("1.1.0", "")
+    assert cell("offered", View("3", "experimental", "experimental")) == ("–", "muted")
+    whole = table_row(module("istio"), ALL, NOW).cells
+    in_channel = table_row(module("istio"), FAST, NOW).cells
+    assert {**whole, "offered": in_channel["offered"]} == in_channel
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (("name", "desired", "drift"), ["name", "desired", "offered", "drift"]),
+        (("name", "drift"), ["name", "drift", "offered"]),
+    ],
+)
+def test_only_the_view_of_a_channel_has_what_it_offers(columns: tuple[str, ...], shown: list[str]) -> None:
+    assert [column.id for column in columns_of(FAST, chosen(columns))] == shown
+    for view in (ALL, View("4", "community", community=True)):
+        assert [column.id for column in columns_of(view, chosen(columns))] == [*columns]
 
 
 def test_ages_are_short() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from textual.widgets import Input
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.screens.help import HelpScreen
@@ -23,6 +25,8 @@ from kymatui.ui.screens.module import ModuleScreen
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_list import Row
 from kymatui.ui.widgets.row_table import RowTable
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, ready, shown, table, text, until
@@ -39,6 +43,10 @@ ALL = [
     "nats",
     "serverless",
 ]
+
+
+def rows(app: KymatuiApp) -> Sequence[Row]:
+    return table(app).rows
 
 
 async def test_every_module_is_listed_and_the_reason_follows_the_cursor(pilot: Pilot[Any]) -> None:
@@ -83,6 +91,29 @@ async def test_views_filters_and_orders(pilot: Pilot[Any]) -> None:
         for line in ("filter", "view all", "sort name"):
             app.screen.run_line(line)
         app.screen.main_widget().focus()
+
+
+async def test_the_tab_of_a_channel_adds_what_it_offers_and_changes_nothing_else() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        before = {
+            row.key: {name: row.cells[name].text for name in ("channel", "desired", "drift")} for row in rows(app)
+        }
+        assert "offered" not in table(app).shown_columns
+        await pilot.press("2")
+        await pilot.pause()
+        assert "offered" in table(app).shown_columns
+        assert {row.key: row.cells["offered"].text for row in rows(app)}["istio"] == "1.21.0"
+        for row in rows(app):
+            assert {name: row.cells[name].text for name in before[row.key]} == before[row.key], row.key
+        await pilot.press("colon", *"sort offered", "enter")
+        assert app.screen.query_one(LiveTable).order == Sort("offered")
+        await pilot.press("colon", *"columns name state", "enter")
+        assert table(app).shown_columns == ("name", "state", "offered")
+        await pilot.press("0")
+        await pilot.pause()
+        assert table(app).shown_columns == ("name", "state")
+        assert app.screen.query_one(LiveTable).order == Sort()
 
 
 async def test_only_problems(pilot: Pilot[Any]) -> None:

@@ -53,14 +53,14 @@ def table_rows(
 
 
 def table_row(module: Module, view: View, now: float, *, stale: bool = False) -> Row:
-    """One module as cells; in a channel's view `desired` is that channel's version."""
-    desired = module.channels.get(view.channel, "") if view.channel else module.desired
+    """Return one module as cells; only `offered` depends on the view, so that a row never contradicts itself."""
     cells = {
         "name": Cell(plain(module.name), "strong"),
         "source": Cell(_source(module), "muted"),
         "channel": Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted"),
         "installed": version_cell(module.installed),
-        "desired": version_cell(desired),
+        "desired": version_cell(module.desired),
+        "offered": version_cell(module.channels.get(view.channel, "")),
         "newest": version_cell(module.newest, "muted"),
         "drift": replace(drift_cell(module), order=_drift_order(module)),
         "state": replace(state_cell(module), order=severity(module.state)),

@@ -25,6 +25,10 @@ COLUMNS: tuple[Column, ...] = (
 )
 
 
+OFFERED = Column("offered", "OFFERED", 8, flex=1)
+"""The version of the channel on show; only the view of a channel has it."""
+
+
 def chosen(names: Sequence[str]) -> tuple[Column, ...]:
     """The columns of these names in this order; all of them where none is known."""
     known = {column.id: column for column in COLUMNS}
@@ -52,6 +56,15 @@ class View:
 
 
 ALL = View("0", "all")
+
+
+def columns_of(view: View, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns of a view: that of a channel has OFFERED behind DESIRED, or at the end without DESIRED."""
+    if not view.channel:
+        return tuple(columns)
+    ids = [column.id for column in columns]
+    place = ids.index("desired") + 1 if "desired" in ids else len(ids)
+    return (*columns[:place], OFFERED, *columns[place:])
 
 
 def views(catalog: Catalog | None) -> tuple[View, ...]:

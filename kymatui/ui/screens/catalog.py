@@ -14,11 +14,12 @@ from textual.widgets import Static
 
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, View, chosen, views
+from kymatui.ui.presenters.catalog_columns import ALL, COLUMNS, OFFERED, View, chosen, columns_of, views
 from kymatui.ui.presenters.notices import Notice, notice
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.acting import ActingScreen
 from kymatui.ui.text import plain
+from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
 from kymatui.ui.widgets.row_table import RowTable
@@ -62,6 +63,7 @@ class CatalogScreen(ActingScreen):
         super().__init__()
         self._runtime = runtime
         self._view: View = ALL
+        self._columns: tuple[Column, ...] = ()  # as chosen by the user; the view may add one
         self._only_problems = False
         self._can = (False, False)
 
@@ -71,9 +73,10 @@ class CatalogScreen(ActingScreen):
 
     def body(self) -> ComposeResult:
         settings = self.kymatui.settings
+        self._columns = chosen(settings.columns)
         yield ViewTabs(id="views")
         with Container(id="catalog-body"):
-            yield LiveTable(chosen(settings.columns), id="modules", sort=Sort(settings.sort), copied="name")
+            yield LiveTable(self._columns, id="modules", sort=Sort(settings.sort), copied="name")
             yield Static("", id="notice")
         yield Sentence(id="reason")
 
@@ -102,8 +105,22 @@ class CatalogScreen(ActingScreen):
         offered = views(app.catalog)
         if self._view.label not in {view.label for view in offered}:
             self._view = ALL
+        self._show_columns()
         self.main_widget().show(self._rows(app.catalog) if app.catalog is not None else ())
         self._show_around()
+
+    def _show_columns(self) -> None:
+        """Show the columns of the view; an order by a column that is gone ends with it."""
+        table, wanted = self.main_widget(), columns_of(self._view, self._columns)
+        if tuple(table.columns) == wanted:
+            return
+        table.set_columns(wanted)
+        if OFFERED not in wanted and table.order is not None and table.order.column == OFFERED.id:
+            table.set_order(Sort())
+
+    def _choose_columns(self, names: Sequence[str]) -> None:
+        self._columns = chosen(names)
+        self._show_columns()
 
     def _rows(self, catalog: Catalog) -> list[Row]:
         from kymatui.ui.presenters.catalog import table_rows  # not before the first paint
@@ -214,10 +231,9 @@ class CatalogScreen(ActingScreen):
     async def action_columns(self) -> None:
         from kymatui.ui.screens.columns import ColumnsScreen
 
-        table = self.main_widget()
-        names = await self.app.push_screen_wait(ColumnsScreen([column.id for column in table.columns]))
+        names = await self.app.push_screen_wait(ColumnsScreen([column.id for column in self._columns]))
         if names is not None:
-            table.set_columns(chosen(names))
+            self._choose_columns(names)
 
     def commands(self) -> Sequence[ScreenCommand]:
         labels = tuple(view.label for view in views(self.kymatui.catalog))
@@ -245,6 +261,6 @@ class CatalogScreen(ActingScreen):
         if unknown:
             self.kymatui.problem(f"which columns? {', '.join(COLUMN_NAMES)}")
         elif words:
-            self.main_widget().set_columns(chosen(words))
+            self._choose_columns(words)
         else:
             self.action_columns()
