@@ -85,11 +85,6 @@ def in_mode(checked: Checked, mode: Mode) -> Evaluation:
     return checked.klm if mode is Mode.KLM else checked.strict
 
 
-def resource_message(raw: object) -> str:
-    """What a resource says of its state in its own words: of a condition that is not True, else of its status."""
-    return _message(Reader(raw))
-
-
 def _message(reader: Reader) -> str:
     status = reader.child("status")
     conditions = [entry for entry in status.children("conditions") if entry.text("message")]

@@ -83,11 +83,6 @@ class Charge:
     operator: Operator | None = None
 
     @property
-    def edits_kyma(self) -> bool:
-        """Whether a module is enabled by an edit of the Kyma resource."""
-        return self.keeper is Keeper.LIFECYCLE_MANAGER
-
-    @property
     def way(self) -> str:
         if self.operator is not None and not self.operator.works:
             return "nobody follows what Manifests say until `kymatui operator` runs again; all other modules are direct"

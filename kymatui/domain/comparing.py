@@ -55,10 +55,7 @@ class ImageChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """From one version to another; objects and images are empty where a raw manifest is not known.
-
-    `removed_definitions` are the CRDs that the new version does not have any more: with them go all their instances.
-    """
+    """From one version to another; objects and images are empty where a raw manifest is not known."""
 
     before: str
     after: str
@@ -67,12 +64,6 @@ class Comparison:
     template: tuple[Change, ...]
     objects: tuple[ObjectChange, ...] = ()
     images: tuple[ImageChange, ...] = ()
-
-    @property
-    def removed_definitions(self) -> tuple[ObjectRef, ...]:
-        """The CRDs that are gone in the new version."""
-        gone = [change.ref for change in self.objects if change.kind is ChangeKind.REMOVED]
-        return tuple(ref for ref in gone if ref.kind.kind == "CustomResourceDefinition")
 
 
 Objects = Sequence[Mapping[str, Any]]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kymatui.domain.kymas import ModuleReport, ModuleRequest, Policy
+from kymatui.domain.kymas import Policy
 from kymatui.domain.objects import read_meta, read_ref
 from kymatui.domain.observing import identity
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Object
-from kymatui.domain.states import State
 from kymatui.domain.templates import Template
 
 
@@ -90,19 +89,3 @@ def _same(ref: ObjectRef, default: ObjectRef) -> bool:
     return (ref.kind.group, ref.kind.kind, ref.name) == (default.kind.group, default.kind.kind, default.name) and (
         ref.namespace in ("", default.namespace)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class EntryGuard:
-    """Whether the entry of a module may be taken out of the Kyma now, and what that would do."""
-
-    uninstalls: bool
-    must_wait: bool
-
-
-def removing_entry(request: ModuleRequest, report: ModuleReport | None) -> EntryGuard:
-    """An unmanaged module survives the removal of its entry only once its status says Unmanaged."""
-    let_go = report is not None and report.state == State.UNMANAGED
-    if request.managed:
-        return EntryGuard(uninstalls=True, must_wait=False)
-    return EntryGuard(uninstalls=not let_go and report is not None, must_wait=not let_go and report is not None)

@@ -70,11 +70,6 @@ class Resolution:
     refusal: Refusal | None = None
     notes: tuple[Note, ...] = ()
 
-    @property
-    def found_by_klm(self) -> bool:
-        """Whether lifecycle-manager resolves it too."""
-        return self.refusal is None and not self.notes
-
 
 @dataclass(frozen=True, slots=True)
 class _Search:

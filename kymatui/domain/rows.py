@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +15,7 @@ from kymatui.domain.reading import Flaw
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.refusals import Refusal
 from kymatui.domain.resolution import Resolution
-from kymatui.domain.statechecks import Evaluation, Mode
+from kymatui.domain.statechecks import Evaluation
 from kymatui.domain.states import State, StateSource
 
 
@@ -118,12 +117,6 @@ class Row:
     manifest: ObjectRef | None = None
     created: float | None = None
     problems: tuple[Problem, ...] = ()
-
-    @property
-    def resource_states(self) -> Mapping[State, int]:
-        """How many of the module's resources are in each state, the worst first."""
-        strict = self.evaluation is not None and self.evaluation.mode is Mode.STRICT
-        return Counter((item.strict if strict else item.klm).state for item in self.checked)
 
     @property
     def sources(self) -> tuple[str, ...]:

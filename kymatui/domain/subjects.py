@@ -82,11 +82,6 @@ class Subject:
         return self.resolution.template or self.active
 
     @property
-    def leaving(self) -> bool:
-        """Whether lifecycle-manager is removing it: in the status, and not in the spec any more."""
-        return self.request is None and self.report is not None and self.report.state != State.UNMANAGED
-
-    @property
     def created(self) -> float | None:
         """When the module came: the oldest of its Manifest, its manager and its resources."""
         metas: list[Meta] = [self.manifest.meta] if self.manifest is not None else []

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine.ports import Object, PatchKind
-from kymatui.engine.running import Run
-from kymatui.errors import NotFoundError, RefusedError
 
 
 def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
@@ -33,23 +28,3 @@ def held_by(live: Mapping[str, Any]) -> str:
         return ", which ends its work"
     said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
     return f", held by {said}"
-
-
-def drop_finalizers(run: Run, ref: ObjectRef, names: Iterable[str]) -> Object | None:
-    """Takes finalizers away from an object that is being deleted, as a person typed them.
-
-    What they stand for is not done by anybody then. Raises RefusedError for an object whose deletion nobody asked for.
-    """
-    live = run.cluster.get(ref)
-    if live is None:
-        return None
-    if not live["metadata"].get("deletionTimestamp"):
-        raise RefusedError(f"{ref} is not being deleted: its finalizers stay")
-    unwanted = set(names)
-    kept = [name for name in live["metadata"].get("finalizers") or () if name not in unwanted]
-    patch = {"metadata": {"finalizers": kept, "resourceVersion": live["metadata"]["resourceVersion"]}}
-    with run.step("drop finalizers", ref):
-        try:
-            return run.cluster.patch(ref, patch, PatchKind.MERGE, manager=run.manager)
-        except NotFoundError:
-            return None

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from kymatui.domain.kymas import Policy as Policy
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle, BundleHook, hooks_of
+from kymatui.engine.bundles import Bundle
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.grants import Grant
 
@@ -162,16 +162,6 @@ class Plan:
         """What a journal says that it is for: what went on would not be the same without the intent to take over."""
         verb = "adopt" if self.intent.adopt else self.verb
         return f"{verb} {self.bundle.name} {self.bundle.version}".rstrip()
-
-    @property
-    def hooks_before(self) -> tuple[BundleHook, ...]:
-        """The hooks that run before the first wave, in their order."""
-        return tuple(hooks_of(self.bundle.hooks, f"pre-{self.verb}"))
-
-    @property
-    def hooks_after(self) -> tuple[BundleHook, ...]:
-        """The hooks that run when everything is ready, in their order."""
-        return tuple(hooks_of(self.bundle.hooks, f"post-{self.verb}"))
 
     @property
     def waves(self) -> tuple[tuple[Step, ...], ...]:

@@ -392,7 +392,6 @@ def test_several_resources_the_worst_first_and_all_kept() -> None:
     ]
     assert found.state is State.ERROR
     assert "(the worst of 3)" in found.reason.text
-    assert dict(found.resource_states) == {State.ERROR: 1, State.WARNING: 1, State.READY: 1}
 
 
 def test_an_object_served_in_two_versions_counts_once() -> None:

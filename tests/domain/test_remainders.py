@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.kymas import ModuleReport, ModuleRequest
 from kymatui.domain.manifests import Manifest, default_resource, read_manifest
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.remainders import (
-    EntryGuard,
     associated_kinds,
     blockers,
     remaining,
-    removing_entry,
 )
 from tests.domain.builders import SAMPLE, Json, a_template, default_data, labels, manifest, resource, stamp, template
 
@@ -76,27 +73,6 @@ DEFAULT = default_resource(default_data("mod"), "m")
 def test_51_lifecycle_manager_deletes_only_the_default_resource(policy: str, blocking: list[str]) -> None:
     resources = [resource("mod"), resource("mod", name="other", namespace="shop")]
     assert [ref.name for ref in blockers(resources, DEFAULT, policy)] == blocking
-
-
-def asked(managed: bool) -> ModuleRequest:
-    return ModuleRequest("mod", "", "", "CreateAndDelete", managed, "")
-
-
-def said(state: str) -> ModuleReport:
-    return ModuleReport("mod", "", "regular", "1.0.0", "", state, False, None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("managed", "report", "guard"),
-    [
-        pytest.param(True, said("Ready"), EntryGuard(uninstalls=True, must_wait=False), id="managed"),
-        pytest.param(False, said("Unmanaged"), EntryGuard(uninstalls=False, must_wait=False), id="let go of"),
-        pytest.param(False, said("Processing"), EntryGuard(uninstalls=True, must_wait=True), id="54 not let go of yet"),
-        pytest.param(False, None, EntryGuard(uninstalls=False, must_wait=False), id="never installed"),
-    ],
-)
-def test_54_taking_the_entry_out(managed: bool, report: ModuleReport | None, guard: EntryGuard) -> None:
-    assert removing_entry(asked(managed), report) == guard
 
 
 @pytest.mark.parametrize(("value", "skipped"), [("true", True), ("True", False), ("yes", False)])

@@ -58,7 +58,7 @@ def test_channel_and_version(
     result = found(module, *TWO, kyma=kyma)
     assert (result.version, result.channel, result.channel_source) == (version, channel, source)
     assert result.refusal is None
-    assert result.found_by_klm
+    assert not result.notes
 
 
 def test_without_a_kyma_the_regular_channel_is_taken_and_nobody_is_refused() -> None:
@@ -226,14 +226,13 @@ def test_05_a_template_with_another_name_is_found_and_the_convention_noted() -> 
     assert result.template is not None
     assert result.template.meta.name == "mod-regular"
     assert [(note.found, note.wanted) for note in result.notes] == [("mod-regular", "mod-1.1.0")]
-    assert not result.found_by_klm
 
 
 def test_a_release_meta_with_another_name_is_found_and_the_convention_noted() -> None:
     renamed = meta("mod", {"regular": "1.0.0"})
     renamed["metadata"]["name"] = "other"
     result = found({"name": "mod"}, renamed, template("mod", "1.0.0"))
-    assert (result.version, result.found_by_klm) == ("1.0.0", False)
+    assert (result.version, len(result.notes)) == ("1.0.0", 1)
 
 
 @pytest.mark.parametrize(

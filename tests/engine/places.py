@@ -15,6 +15,7 @@ from kymatui.adapters.kube.clusters import KubeCluster
 from kymatui.adapters.kube.connections import connect
 from kymatui.adapters.kube.transport import Transport
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
 from kymatui.errors import NotFoundError
 from kymatui.sandbox.faulting import FaultClient
 
@@ -59,6 +60,10 @@ class Place:
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Json | None:
         where = self.namespace if namespace is None else namespace
         return self.raw.get(ObjectRef(GroupVersionKind.of(api_version, kind), where, name))
+
+    def release(self, ref: ObjectRef) -> None:
+        """Remove an object's finalizers, as a controller does that has finished its work."""
+        self.raw.patch(ref, {"metadata": {"finalizers": []}}, PatchKind.MERGE)
 
     def make_namespace(self) -> None:
         self.kubectl({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})

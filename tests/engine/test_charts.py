@@ -115,9 +115,6 @@ def test_hooks_run_by_weight_and_go_by_their_policies(place: Place) -> None:
         hook(make.job("upgrade"), "pre-upgrade"),
     )
     told = Told()
-    planned = plan(place, chart(place, make.config_map("a"), hooks=hooks))
-    assert [one.hook.name for one in planned.hooks_before] == ["first", "second"]
-    assert [one.hook.name for one in planned.hooks_after] == ["after"]
     install(place, chart(place, make.config_map("a"), hooks=hooks), told=told)
     ran = [words.rpartition(" ")[2] for words in told.words if " hook " in words]
     assert ran == ["first", "second", "after"]

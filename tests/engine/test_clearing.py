@@ -10,8 +10,6 @@ import pytest
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, uninstall
 from kymatui.engine.concurrency import each
-from kymatui.engine.finalizers import drop_finalizers
-from kymatui.engine.running import begin
 from kymatui.errors import PartlyDoneError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, bundle, install
@@ -53,8 +51,7 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
             assert place.get("apps/v1", "Deployment", "manager") is not None
         for body in place.raw.list(things):
             ref = ObjectRef(things, body["metadata"]["namespace"], body["metadata"]["name"])
-            with begin(place.cluster, limits=LIMITS) as run:
-                drop_finalizers(run, ref, [held])
+            place.release(ref)
         uninstall("module", place.namespace, place.cluster, cascade=True, options=Options(limits=LIMITS))
         assert place.get("apps/v1", "Deployment", "manager") is None
         assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{place.group}", "") is None

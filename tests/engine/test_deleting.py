@@ -11,7 +11,6 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import deleting, removals
 from kymatui.engine.bundles import Origin
 from kymatui.engine.deleting import Deleted
-from kymatui.engine.finalizers import drop_finalizers
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.plans import Intent, Policy
 from kymatui.engine.remaining import is_shared_kind, managed_kinds
@@ -149,18 +148,9 @@ def test_a_finalizer_that_nobody_removes_is_named_with_its_owner_and_the_manager
         remove(place, limits=IMPATIENT, told=told)
     assert any("waiting until Thing" in words for words in told.words)
     assert place.get("apps/v1", "Deployment", "manager") is not None
-    with begin(place.cluster, limits=LIMITS) as run:
-        ref = ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default")
-        drop_finalizers(run, ref, [f"{place.group}/cleanup"])
+    place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)
     assert not exists(place, place.namespace)
-
-
-def test_finalizers_of_what_nobody_deletes_stay(place: Place) -> None:
-    install(place, bundle(place, *module(place)))
-    ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), place.namespace, "manager")
-    with begin(place.cluster, limits=LIMITS) as run, pytest.raises(RefusedError, match="is not being deleted"):
-        drop_finalizers(run, ref, ["x"])
 
 
 def test_what_was_there_before_and_what_others_hold_stays(place: Place) -> None:
@@ -234,9 +224,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
 
     with begin(place.cluster, limits=LIMITS, tell=stop, cancel=cancel) as run, pytest.raises(CancelledError):
         deleting.delete(found, run)
-    with begin(place.cluster, limits=LIMITS) as run:
-        ref = ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default")
-        drop_finalizers(run, ref, [f"{place.group}/cleanup"])
+    place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)
     assert not exists(place, place.namespace)
 

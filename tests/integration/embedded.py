@@ -13,6 +13,7 @@ import yaml
 
 from kymatui.adapters.kube.client import Client, PatchType, Write
 from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.transport import Transport
 from kymatui.adapters.kube.watching import Timing
 from kymatui.domain.refs import GroupVersionKind
@@ -94,8 +95,7 @@ class Embedded:
             )
 
     def remove(self, resource: str, name: str, namespace: str = NAMESPACE) -> None:
-        found = self.client.discovery.find_name(resource)
-        assert found is not None, resource
+        found = served(self.client, resource)
         self.client.delete(found, name, namespace if found.namespaced else "")
 
     # definitions
@@ -125,12 +125,10 @@ class Embedded:
 
     def _serves(self, kinds: Sequence[GroupVersionKind]) -> bool:
         self.client.discovery.invalidate()
-        return all(map(self.client.discovery.is_served, kinds))
+        return all(self.client.discovery.find(kind) is not None for kind in kinds)
 
     def _definitions(self) -> set[str]:
-        resource = self.client.discovery.find_name(DEFINITIONS)
-        assert resource is not None
-        return {item["metadata"]["name"] for item in self.client.list(resource).items}
+        return {item["metadata"]["name"] for item in self.client.list(served(self.client, DEFINITIONS)).items}
 
     # a small Kyma
 
@@ -275,6 +273,11 @@ def _without_schema(definition: Json) -> Json:
         for version in spec["versions"]
     ]
     return {**definition, "spec": {**spec, "versions": versions}}
+
+
+def served(client: Client, name: str) -> Resource:
+    """Return the resource of a plural, with its group if it has one ("kymas.operator.kyma-project.io")."""
+    return next(found for found in client.discovery.resources() if name in (found.name, found.plural))
 
 
 def named(name: str, **more: Any) -> Json:

@@ -33,7 +33,7 @@ from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
 from kymatui.wiring.runtime_sessions import RuntimeSession
 from tests.domain import builders as b
-from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma
+from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma, served
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -81,8 +81,7 @@ class Fleet:
             self.control.remove("secrets", raw["metadata"]["name"], CONTROL)
 
     def secrets(self, name: str) -> list[Json]:
-        resource = self.control.client.discovery.find_name("secrets")
-        assert resource is not None
+        resource = served(self.control.client, "secrets")
         return self.control.client.list(resource, CONTROL, labels=f"{LABELS}={name}").items
 
     def server_of(self, name: str) -> str:
@@ -94,8 +93,7 @@ class Fleet:
         return found
 
     def set_state(self, name: str, **status: object) -> None:
-        resource = self.control.client.discovery.find_name(f"kymas.{GROUP}")
-        assert resource is not None
+        resource = served(self.control.client, f"kymas.{GROUP}")
         body = {"status": status}
         self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
 

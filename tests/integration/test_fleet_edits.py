@@ -26,7 +26,7 @@ from kymatui.ui.widgets.plan_parts import PlanTable
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.domain import builders as b
-from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually
+from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually, served
 from tests.integration.test_fleet import CONTROL, Fleet
 from tests.sandboxes.starting import ready_sandbox
 from tests.ui.driving import SIZE, text
@@ -49,8 +49,7 @@ class Runtimes:
 
     def entries(self, name: str) -> list[dict[str, Any]]:
         cluster = self.clusters[name].client
-        resource = cluster.discovery.find_name(KYMAS)
-        assert resource is not None
+        resource = served(cluster, KYMAS)
         return list(cluster.get(resource, "default", "kyma-system")["spec"].get("modules") or [])
 
     def policies(self) -> list[str]:
@@ -60,8 +59,7 @@ class Runtimes:
 
     def report(self, name: str, modules: Sequence[Any]) -> None:
         """What lifecycle-manager says on the control plane."""
-        resource = self.control.client.discovery.find_name(KYMAS)
-        assert resource is not None
+        resource = served(self.control.client, KYMAS)
         body = {"status": {"modules": list(modules)}}
         self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
 

@@ -36,7 +36,7 @@ from kymatui.ui.widgets.row_list import Row
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
 from tests.domain.builders import Json
-from tests.integration.embedded import eventually
+from tests.integration.embedded import eventually, served
 
 pytestmark = pytest.mark.xdist_group("large-fleet")
 
@@ -165,8 +165,7 @@ def test_a_change_is_seen_by_watch_and_nothing_else_is_made_again(remote: Remote
     maker = FleetRows()
     before = remote.picture()
     rows_before = maker.of(before, time.time())
-    resource = remote.home.client.discovery.find_name(KYMAS)
-    assert resource is not None
+    resource = served(remote.home.client, KYMAS)
     body = {"status": {"state": "Error", "activeChannel": "experimental"}}
     remote.home.client.patch(resource, key[1], body, PatchType.MERGE, key[0], subresource="status")
     eventually(lambda: remote.picture().runtimes[key].channel == "experimental", "the change is seen", timeout=30)

@@ -70,25 +70,6 @@ class Discovery:
 
         return self._look(group, look) or ()
 
-    def find_name(self, name: str, group: str = "") -> Resource | None:
-        """The resource of a plural, singular or short name, as a person types it: "po", "deployments.apps"."""
-        plural, _, named_group = name.partition(".")
-        group = group or named_group
-        word = plural.lower()
-        for served in (self._core_or_others(""), self._core_or_others("-")):
-            for (its_group, version), resources in self._all(served):
-                if group and its_group != group:
-                    continue
-                if version != next(iter(served.versions.get(its_group, (version,))), version):
-                    continue
-                for resource in resources:
-                    if word in (resource.plural, resource.singular, resource.kind.lower(), *resource.short_names):
-                        return resource
-        return None
-
-    def is_served(self, gvk: GroupVersionKind) -> bool:
-        return self.find(gvk) is not None
-
     def versions(self, group: str) -> tuple[str, ...]:
         """The served versions of a group, the preferred one first; () where the group is not served."""
         return self._core_or_others(group).versions.get(group, ())

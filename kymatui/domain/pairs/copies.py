@@ -11,10 +11,10 @@ from kymatui.domain.kymas import Kyma
 from kymatui.domain.objects import LABEL_MANAGED_BY, read_meta
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, text_of
 from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
+from kymatui.domain.pairs.pair import CATALOG_SYNC
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
 from kymatui.domain.snapshots import Object
-from kymatui.domain.syncing import FIELD_MANAGER
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _THERE = "there"
@@ -89,7 +89,7 @@ def _left_out(area: Area, entry: Entry) -> Iterator[Line]:
 
 def _changed(area: Area, entry: Entry, change: Change, copy: Object) -> Line:
     """A field of the copy that is not as in the original. Whoever else wrote to the copy is named."""
-    others = [name for name in dict.fromkeys(read_meta(Reader(copy)).field_managers) if name != FIELD_MANAGER]
+    others = [name for name in dict.fromkeys(read_meta(Reader(copy)).field_managers) if name != CATALOG_SYNC]
     who = f"; {', '.join(others)} wrote to the copy" if others else ""
     ours, theirs = text_of(change.before), text_of(change.after)
     if change.kind is ChangeKind.ADDED:

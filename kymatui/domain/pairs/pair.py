@@ -16,12 +16,12 @@ from kymatui.domain.observing import KYMA_FEED, choose_kyma
 from kymatui.domain.reading import Reader
 from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
-from kymatui.domain.syncing import FIELD_MANAGER
 
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
 _KNOWN = (FeedState.LIVE, FeedState.STALE)
+CATALOG_SYNC = "catalog-sync"  # the field manager of copies that lifecycle-manager wrote
 
 
 @dataclass(frozen=True)
@@ -155,4 +155,4 @@ def _feeds(pair: Pair, runtime: Snapshot) -> Mapping[str, Feed]:
 def is_synced_copy(raw: object) -> bool:
     """Whether the catalog sync wrote this object, so that it also deletes it."""
     fields = Reader(raw).child("metadata").children("managedFields")
-    return any(field.text("manager") == FIELD_MANAGER for field in fields)
+    return any(field.text("manager") == CATALOG_SYNC for field in fields)

@@ -25,13 +25,6 @@ _BASIC: Final = frozenset(
 )
 
 
-def declare_type(name: str, underlying: str) -> None:
-    """Says what underlies a named type, for a module that brings one of its own ("engine.files" is here already)."""
-    _UNDERLYING[name] = underlying
-    type_kind.cache_clear()
-    assignable.cache_clear()
-
-
 def underlying(name: str) -> str:
     return _UNDERLYING.get(name, name)
 

@@ -14,7 +14,7 @@ from kymatui.sandbox.apiserver.controlling import FaultControl
 from kymatui.sandbox.apiserver.definitions import CustomSemantics, Definitions
 from kymatui.sandbox.apiserver.deleting import Deleter
 from kymatui.sandbox.apiserver.discovery import Discovery
-from kymatui.sandbox.apiserver.exchange import SYSTEM, User
+from kymatui.sandbox.apiserver.exchange import SYSTEM
 from kymatui.sandbox.apiserver.faults import Faults
 from kymatui.sandbox.apiserver.holding import Holding
 from kymatui.sandbox.apiserver.local import LocalClient
@@ -99,7 +99,3 @@ class ApiServer:
         """Creates what every cluster holds."""
         populate(self.client, port)
         self.store.compact()
-
-    def add_user(self, token: str, user: User) -> None:
-        """Lets another fixed token in."""
-        self.tokens.fixed[token] = user

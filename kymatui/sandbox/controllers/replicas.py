@@ -46,10 +46,6 @@ def is_active(pod: Mapping[str, Any]) -> bool:
     return not is_finished(pod) and not is_terminating(pod)
 
 
-def container_images(pod_spec: Mapping[str, Any]) -> list[str]:
-    return [c.get("image", "") for c in pod_spec.get("containers") or []]
-
-
 class Claims:
     """Finds the objects a controller owns: those that name it, and orphans that its selector matches (adopted)."""
 

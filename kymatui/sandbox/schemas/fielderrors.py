@@ -123,10 +123,6 @@ def wrong(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("Invalid", field, f"Invalid value: {go_value(value)}: {detail}")
 
 
-def wrong_type(field: str, value: Any, detail: str) -> FieldError:
-    return FieldError("TypeInvalid", field, f"Invalid value: {go_value(value)}: {detail}")
-
-
 def unsupported(field: str, value: Any, supported: Sequence[Any]) -> FieldError:
     choices = ", ".join(go_value(choice) for choice in supported)
     return FieldError("NotSupported", field, f"Unsupported value: {go_value(value)}: supported values: {choices}")
@@ -156,10 +152,3 @@ def not_found(field: str, value: Any) -> FieldError:
 def causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
     """The causes of a Status, in order."""
     return [error.cause() for error in errors]
-
-
-def invalid_message(group_kind: str, name: str, errors: Sequence[FieldError]) -> str:
-    """The message of a 422; `group_kind` as "Deployment.apps"."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    return f'{group_kind} "{name}" is invalid' + (f": {joined}" if texts else "")

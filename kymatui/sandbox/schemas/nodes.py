@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from kymatui.errors import InvalidError
-
 Object = dict[str, Any]
 GVK = tuple[str, str, str]
 """(group, version, kind); the group of core kinds is ""."""
 
 ListType = Literal["", "atomic", "set", "map"]
 Path = tuple[str | int, ...]
-
-
-class SchemaError(InvalidError):
-    """A schema that cannot be used; the message says where and why."""
 
 
 class Rule(NamedTuple):

@@ -46,7 +46,7 @@ def test_kinds_are_found_by_version_or_by_preference(aggregated: bool) -> None:
         preferred = discovery.find_kind("example.com", "Thing", ("v7",))
         assert preferred is not None
         assert (preferred.version, preferred.name) == ("v2", "things.example.com")
-        assert not discovery.is_served(GroupVersionKind("example.com", "v1", "Nothing"))
+        assert discovery.find(GroupVersionKind("example.com", "v1", "Nothing")) is None
 
 
 def test_one_request_tells_of_everything() -> None:
