@@ -29,7 +29,6 @@ class Watcher:
     gateway_selector: Mapping[str, Any] | None
     state: str
     conditions: tuple[Condition, ...]
-    observed_generation: int
     flaws: tuple[Flaw, ...]
     raw: Mapping[str, Any]
 
@@ -66,7 +65,6 @@ def read_watcher(raw: object) -> Watcher | Malformed:
         gateway_selector=spec.child("gateway").mapping("selector"),
         state=status.text("state"),
         conditions=read_conditions(status),
-        observed_generation=status.integer("observedGeneration"),
         flaws=tuple(reader.flaws),
         raw=reader.raw,
     )

@@ -28,7 +28,6 @@ from kymatui.helm.trees import ChartNode
 
 RELEASE_TYPE: Final = "helm.sh/release.v1"
 NAME_PREFIX: Final = "sh.helm.release.v1"
-OWNER_SELECTOR: Final = "owner=helm"
 HISTORY_LIMIT: Final = 10
 """Revisions that Helm keeps of a release where nothing else is said; 0 is no limit."""
 

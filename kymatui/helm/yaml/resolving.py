@@ -47,7 +47,6 @@ _WORDS: Final[Mapping[str, tuple[str, Scalar]]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (FLOAT, -math.inf)),
 }
 WORDS_V2: Final = {**_WORDS, **_OLD_WORDS}
-WORDS_V3: Final = _WORDS
 OLD_BOOLEANS: Final = frozenset(_OLD_WORDS)
 
 _INTEGER = deferred(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]+)|(0|[1-9][0-9]*))\Z", re.ASCII)

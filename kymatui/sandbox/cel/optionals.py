@@ -47,10 +47,6 @@ def select_optional(target: Any, key: Any) -> Optional:
     raise CelError("no such overload")
 
 
-def non_zero(value: Any) -> Optional:
-    return some(value) if value else NOTHING
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "hasValue": lambda optional: _optional(optional).filled,
     "value": _value,

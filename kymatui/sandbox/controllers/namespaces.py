@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kymatui.sandbox.apiserver.statuses import StatusError
@@ -20,8 +20,6 @@ ROOT_CA_DESCRIPTION = (
     " clusters."
 )
 SOON = 0.2
-
-Namespaced = Callable[[str], bool]
 
 
 class NamespaceContents:

@@ -28,8 +28,6 @@ GIVE_WAY_SECONDS = 0.005
 GIVE_WAY_TIMES = 10
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
 
-Enqueue = Callable[[Key], None]
-
 
 class Controller(Protocol):
     """One controller. `watch` subscribes (and names what exists already); `reconcile` does one step for one key."""

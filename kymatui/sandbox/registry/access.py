@@ -127,10 +127,6 @@ class Access:
             return None
         return user
 
-    def expire_tokens(self) -> None:
-        """Every token stops being valid now."""
-        self._tokens.clear()
-
     # -- requests
 
     def require(self, authorization: str | None, scope: Scope | None, realm: str) -> None:

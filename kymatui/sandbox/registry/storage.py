@@ -16,7 +16,6 @@ from kymatui.sandbox.registry.failures import Refusal
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
-EMPTY_JSON = "application/vnd.oci.empty.v1+json"
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 
 _INDEXES = {OCI_INDEX, "application/vnd.docker.distribution.manifest.list.v2+json"}

@@ -42,7 +42,6 @@ TONES = {
     JobState.REFUSED: "warning",
     JobState.CANCELLED: "unmanaged",
 }
-SEVERITIES = {JobState.DONE: "information", JobState.FAILED: "error"}
 _STEP_TONES = {
     StepState.AHEAD: "muted",
     StepState.RUNNING: "processing",

@@ -1,0 +1,36 @@
+"""Names that nothing in the package calls and that stay, each with its reason; read by vulture in `.ci/run`.
+
+Run `vulture kymatui tests/unused.py`. A name leaves this list with the code that it stands for.
+"""
+
+# ruff: noqa: B018, F821
+# mypy: ignore-errors
+
+# Commands are found by name when they run (`kymatui/cli/commands.py`: "module:NAME").
+ADOPT, CHECK, FINALIZERS, INSTALL, MATRIX, PLAN, RECONCILE, RESTORE, UPGRADE
+
+# Template functions are found by name (`kymatui/helm/functions`: "module:name").
+build_custom_cert, decrypt_aes, derive_password, encrypt_aes, gen_ca, gen_ca_with_key, gen_private_key
+gen_self_signed, gen_self_signed_with_key, gen_signed, gen_signed_with_key, htpasswd
+_APIVersions  # .Capabilities.APIVersions
+
+# Attributes of other libraries' objects.
+_.log_errors  # re2.Options
+_.num_tickets  # ssl.SSLContext
+_.no_proxy, _.proxy_headers, _.verify_ssl, _.tls_server_name, _.connection_pool_maxsize, _.socket_options
+_.retries  # kubernetes.client.Configuration
+
+# Read by tests, and by operators in JSON.
+ManualClock  # the sandbox's clock in tests
+WORDS  # the faults that the sandbox knows
+_.agent  # in the sandbox's log of requests
+_.from_channel, _.documentation
+
+# Pure functions with lifecycle-manager's own answers, held by tests against its behaviour.
+klm_manager_state, modules_condition
+
+# The library, for those who install modules with private registries.
+fetch_component, with_pull_secret, PULL_SECRET_VARIABLE
+
+# The client's logs, for the command of that name.
+_.logs, _.follow_logs
