@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm, untouched
 from kymatui.cli.direct.options import cancellable
-from kymatui.cli.printing import document, markdown, say, table
-from kymatui.domain.texts import plain
+from kymatui.cli.editing import action_words
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
+from kymatui.domain.texts import counted, plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.domain.campaigns import Leg
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.domain.toggling import Toggle
     from kymatui.wiring.remote import RemoteOptions
 
@@ -53,18 +56,22 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
     with untouched():
         campaign = Campaign(options, toggle, Pace(args.canaries, args.at_once, args.wait, args.timeout))
         legs = campaign.plan(chosen(args, options))
+        target = campaign.target
+        assert target is not None
         planned, begun = (sum(leg.outcome is one for leg in legs) for one in (Outcome.PLANNED, Outcome.UNDER_WAY))
         if args.dry_run or not planned + begun:
-            say(_text(legs, toggle, args.output))
+            say(_text(target, legs, toggle, args.output))
             say(_pace(legs, args), sys.stderr)
             return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
-        say(_text(legs, toggle, "table"), sys.stderr)
+        say(_text(target, legs, toggle, "table"), sys.stderr)
         say(_pace(legs, args), sys.stderr)
         _check(args, options)
-        confirm(f"Edit {planned} runtimes?" if planned else f"Wait for {begun} runtimes?", yes=args.yes)
+        many = counted(planned or begun, "runtime")
+        action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
+        confirm(target, action, yes=args.yes)
     with cancellable() as cancel:
         ended = campaign.carry_out(legs, _tell, cancel)
-        return _answer(ended, toggle, args, cancelled=cancel.is_set())
+        return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
 
 
 def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
@@ -118,8 +125,10 @@ def _tell(leg: Leg) -> None:
     say(f"  {leg.runtime}: {leg.outcome.value}" + (f": {plain(leg.words)}" if leg.words else ""), sys.stderr)
 
 
-def _answer(legs: Sequence[Leg], toggle: Toggle, args: argparse.Namespace, *, cancelled: bool) -> int:
-    say(_text(legs, toggle, args.output))
+def _answer(
+    target: ClusterTarget, legs: Sequence[Leg], toggle: Toggle, args: argparse.Namespace, *, cancelled: bool
+) -> int:
+    say(_text(target, legs, toggle, args.output))
     error = _error(legs, cancelled=cancelled)
     if error is not None:
         raise error
@@ -128,26 +137,26 @@ def _answer(legs: Sequence[Leg], toggle: Toggle, args: argparse.Namespace, *, ca
 
 def _error(legs: Sequence[Leg], *, cancelled: bool) -> KymatuiError | None:
     """What is to be said of an end that is not whole."""
-    from kymatui.domain.campaigns import counted
+    from kymatui.domain.campaigns import counted as outcomes
 
     hint = "run the same again: what is done is done"
     if cancelled:
-        return CancelledError(counted(legs), hint=hint)
+        return CancelledError(outcomes(legs), hint=hint)
     if not all(leg.is_good for leg in legs):
-        return PartlyDoneError(counted(legs), hint=hint)
+        return PartlyDoneError(outcomes(legs), hint=hint)
     return None
 
 
-def _text(legs: Sequence[Leg], toggle: Toggle, form: str) -> str:
-    from kymatui.domain.campaigns import counted
+def _text(target: ClusterTarget, legs: Sequence[Leg], toggle: Toggle, form: str) -> str:
+    from kymatui.domain.campaigns import counted as outcomes
 
     if form in ("json", "yaml"):
-        return document(_json(legs, toggle), form)
+        return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
     warnings = dict.fromkeys(f"warning: {plain(text)}" for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    many = "1 runtime" if len(legs) == 1 else f"{len(legs)} runtimes"
-    return "\n\n".join([drawn, *warnings, f"{many}: {counted(legs)}"])
+    text = "\n\n".join([drawn, *warnings, f"{counted(len(legs), 'runtime')}: {outcomes(legs)}"])
+    return plan_text(target, text, form)
 
 
 def _rows(leg: Leg) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,16 @@ def opened_to_edit(args: argparse.Namespace) -> Iterator[tuple[CatalogSession | 
             yield session, changed
     finally:
         session.close()
+
+
+def action_words(toggles: Sequence[Toggle]) -> str:
+    """Return verb and object of the question before an edit: "Enable keda, nats", "Move istio to channel fast"."""
+    first, names = toggles[0], ", ".join(one.module for one in toggles)
+    if first.verb is Verb.CHANNEL:
+        return f"Move {names} to {f'channel {first.channel}' if first.channel else 'the channel of the Kyma'}"
+    if first.verb is Verb.POLICY and first.policy is not None:
+        return f"Set policy {first.policy.value} for {names}"
+    return f"{first.verb.value.capitalize()} {names}"
 
 
 def tell_stage(stage: Stage, about: str = "") -> None:

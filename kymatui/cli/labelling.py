@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
 from kymatui.cli.editing import add_editing, opened_to_edit, refuse_timeout, require_rights, tell_stage
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.syncing import read_labels
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import plain
 from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.domain.labelling import LabelProposal
+    from kymatui.domain.labelling import LabelEdit, LabelProposal
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.toggling import Toggling
@@ -75,8 +76,8 @@ class _Run:
         if self.args.dry_run:
             return self._answer(proposal, "planned", "nothing was done")
         require_rights(self.session, toggling, proposal)
-        say(_plan(proposal, "table"), sys.stderr)
-        confirm("Go on?", yes=self.args.yes)
+        say(plan_text(self.session.target, _plan(proposal, "table"), "table"), sys.stderr)
+        confirm(self.session.target, _action(proposal.edit), yes=self.args.yes)
         with cancellable() as cancel:
             toggling.carry_out_labels(proposal.edit)  # cut off in the middle nobody would know what came of it
             if not self.args.wait:
@@ -101,12 +102,18 @@ class _Run:
     def _answer(self, proposal: LabelProposal, outcome: str, words: str) -> int:
         form = self.args.output
         if form in ("json", "yaml"):
-            say(document(_json(self.session.name, proposal, outcome, words), form))
+            say(plan_document(self.session.target, _json(self.session.name, proposal, outcome, words), form))
         elif outcome in ("planned", "refused"):
-            say(_plan(proposal, form))
+            say(plan_text(self.session.target, _plan(proposal, form), form))
         else:
             say(plain(words))
         return 0
+
+
+def _action(edit: LabelEdit) -> str:
+    """What is asked: each label with its new value."""
+    changes = (f"{one.label}={one.after}" if one.after is not None else f"{one.label}-" for one in edit.changes)
+    return f"Label Kyma {edit.kyma.namespace}/{edit.kyma.name} {' '.join(changes)}"
 
 
 def _plan(proposal: LabelProposal, form: str) -> str:

@@ -91,11 +91,11 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of GitHub's Markdown."""
-    lines = [list(header), ["---"] * len(header), *[[_escaped(cell) for cell in row] for row in rows]]
+    lines = [list(header), ["---"] * len(header), *[[escaped(cell) for cell in row] for row in rows]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _escaped(cell: str) -> str:
+def escaped(cell: str) -> str:
     return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", plain(cell)) or "-"
 
 

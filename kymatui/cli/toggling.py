@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
 from kymatui.cli.editing import (
+    action_words,
     add_editing,
     goes_on,
     hand_over,
@@ -24,7 +25,8 @@ from kymatui.cli.editing import (
     tell_of_handing_over,
     tell_stage,
 )
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import plain
 from kymatui.domain.toggling import Verb
 from kymatui.errors import KymatuiError, RefusedError, UsageError
@@ -134,9 +136,10 @@ class _Run:
         return RefusedError.exit_code
 
     def _confirm(self, proposal: Proposal) -> None:
-        say(_plan(proposal, "table"), sys.stderr)
+        target = self._session.target
+        say(plan_text(target, _plan(proposal, "table"), "table"), sys.stderr)
         tell_of_handing_over(self._session, self._toggle)
-        confirm("Go on?", yes=self._args.yes)
+        confirm(target, action_words([self._toggle]), yes=self._args.yes)
 
     def _wait(self, proposal: Proposal, generation: int, cancel: threading.Event) -> int:
         try:
@@ -151,9 +154,9 @@ class _Run:
     def _answer(self, proposal: Proposal, outcome: str, words: str) -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(document(plan_json(self._session.name, proposal, outcome, words), form))
+            say(plan_document(self._session.target, plan_json(self._session.name, proposal, outcome, words), form))
         elif outcome in ("planned", "refused"):
-            say(_plan(proposal, form))
+            say(plan_text(self._session.target, _plan(proposal, form), form))
         else:
             say(f"{self._toggle.module}: {plain(words)}")
         return 0

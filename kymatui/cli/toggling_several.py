@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import cancellable
-from kymatui.cli.editing import goes_on, hand_over, plan_json, require_rights, tell_of_handing_over, tell_stage
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.editing import (
+    action_words,
+    goes_on,
+    hand_over,
+    plan_json,
+    require_rights,
+    tell_of_handing_over,
+    tell_stage,
+)
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
@@ -86,7 +95,8 @@ class SeveralEdits:
         say(self._text(legs, "table"), sys.stderr)
         for leg in todo:
             tell_of_handing_over(self._session, leg.proposal.toggle)
-        confirm(f"{self._args.verb.capitalize()} {', '.join(leg.module for leg in todo)}?", yes=self._args.yes)
+        action = action_words([leg.proposal.toggle for leg in todo])
+        confirm(self._session.target, action, yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
     def _refused(self, legs: Sequence[_Leg]) -> int:
@@ -162,7 +172,7 @@ class SeveralEdits:
                 plan_json(self._session.name, leg.proposal, leg.outcome(whole), leg.failed or leg.words) for leg in legs
             ]
             made = {"cluster": self._session.name, "verb": self._args.verb, "edits": edits, "outcome": outcome}
-            say(document(made, form))
+            say(plan_document(self._session.target, made, form))
         else:
             say(words or self._text(legs, form))
         return 0
@@ -178,4 +188,4 @@ class SeveralEdits:
         parts.append(draw(("MODULE", "EFFECT"), [list(one) for one in (*effects, *same)]))
         parts += [f"refused: {plain(text)}" for leg in legs if not leg.on_its_way for text in leg.proposal.refusals]
         parts += [f"warning: {plain(text)}" for text in dict.fromkeys(t for leg in legs for t in leg.proposal.warnings)]
-        return "\n\n".join(parts)
+        return plan_text(self._session.target, "\n\n".join(parts), form)

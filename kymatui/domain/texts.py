@@ -14,3 +14,8 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 def plain(text: str) -> str:
     """One line without anything a terminal would act on."""
     return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` where it is not the noun with an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

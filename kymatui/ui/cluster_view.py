@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kymatui.domain.remembering import Memory
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Object, Snapshot
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.wiring.operators import OperatorWatch
 
 
@@ -45,6 +46,11 @@ class ClusterView:
     def session(self) -> Session | None:
         """The connection, once it is open."""
         return self.link.session
+
+    @property
+    def target(self) -> ClusterTarget | None:
+        """The cluster, as plans and questions name it; None before there is a session."""
+        return self.link.session.target if self.link.session is not None else None
 
     @property
     def writing(self) -> Session | None:

@@ -20,12 +20,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kymatui.domain.texts import counted
 from kymatui.errors import KymatuiError, ReadOnlyError
 from kymatui.ui.text import at_hand, plain
 
 if TYPE_CHECKING:
     from kymatui.domain.jobs import Job
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.link import Place
     from kymatui.wiring.jobs import Jobs, Work
 
 Found = TypeVar("Found")
@@ -45,6 +48,9 @@ class Desk:
         self._runner: Jobs | None = None
         self._again: dict[int, Again] = {}
         self._busy = False
+        self._flow_place: Place | None = None
+        self._flow_target: ClusterTarget | None = None
+        self._targets: dict[int, ClusterTarget] = {}
         self.jobs: tuple[Job, ...] = ()
 
     # jobs
@@ -60,15 +66,26 @@ class Desk:
             return None
         if again is not None:
             self._again[job.number] = again
+        if self.target is not None:
+            self._targets[job.number] = self.target
         self._app.notify(f"#{job.number} {plain(work.title)}   J shows the jobs", markup=False, timeout=3)
         return job
 
     def _placed(self, work: Work) -> Work:
         """A job on a runtime says on which one: the list has those of all of them."""
-        place = self._app.view.place
+        place = self._flow_place if self._busy else self._app.view.place
         if place is None or not place.title:
             return work
         return replace(work, place=place.title, title=f"{work.title} on {place.title.rpartition('/')[2]}")
+
+    @property
+    def target(self) -> ClusterTarget | None:
+        """The cluster of the flow under way, whatever is displayed meanwhile; else the displayed one."""
+        return self._flow_target if self._busy else self._app.view.target
+
+    def targets(self, *jobs: Job) -> tuple[ClusterTarget, ...]:
+        """The clusters that these jobs write to, each once."""
+        return tuple(dict.fromkeys(self._targets[job.number] for job in jobs if job.number in self._targets))
 
     def own_job(self, module: str) -> Job | None:
         """What is under way for a module of the cluster on show."""
@@ -141,6 +158,7 @@ class Desk:
             self._app.notify("one thing at a time: the last one still asks the server, or you", timeout=3)
             return
         self._busy = True
+        self._flow_place, self._flow_target = self._app.view.place, self._app.view.target
         self._app.run_worker(self._alone(made), group="flows", exit_on_error=False)
 
     async def _alone(self, made: Coroutine[Any, Any, None]) -> None:
@@ -175,8 +193,10 @@ class Desk:
 
             words = "\n\n".join(f"#{job.number} {job.title}\n{cancelling(job)}" for job in self.going)
             count = len(self.going)
-            title = f"Quit, and stop {count} jobs?" if count > 1 else "Quit, and stop the job?"
-            if not await self._app.push_screen_wait(ConfirmScreen(title, words, alarming=True)):
+            title = f"Quit, and stop {counted(count, 'job')}?"
+            if not await self._app.push_screen_wait(
+                ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
+            ):
                 return
             self._app.notify("stopping; the steps in flight are finished", timeout=_PATIENCE)
             self.close()

@@ -17,6 +17,7 @@ from kymatui.ui.presenters.connection import Connection, describe
 if TYPE_CHECKING:
     from kymatui.domain.fleet_pictures import FleetPicture, Key
     from kymatui.domain.resolution import Rules
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.domain.toggling import Toggle
     from kymatui.domain.watcher_chains import Chain
     from kymatui.ui.widgets.row_list import Row
@@ -106,6 +107,10 @@ class FleetView(ClusterView):
         elif isinstance(found, KymatuiError):
             self.failure = failure = found
         return place, failure
+
+    @property
+    def target(self) -> ClusterTarget | None:
+        return self.fleet_link.session.target if self.fleet_link.session is not None else None
 
     @property
     def connection(self) -> Connection:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
     from kymatui.domain.rows import Catalog
     from kymatui.domain.snapshots import Snapshot
+    from kymatui.domain.targets import ClusterTarget
 
 CATALOG = "catalog"
 CLUSTER = "cluster"
@@ -38,6 +39,9 @@ class Followed(Protocol):
 
     @property
     def read_only(self) -> bool: ...
+
+    @property
+    def target(self) -> ClusterTarget: ...
 
     @property
     def traffic(self) -> tuple[int, int]: ...

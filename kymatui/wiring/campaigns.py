@@ -19,9 +19,11 @@ from kymatui.wiring.campaign_books import CampaignBook
 from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.pair_toggling import PairToggling
 from kymatui.wiring.pairs import PairSession
+from kymatui.wiring.targets import target_of
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet_pictures import Key
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring.remote import RemoteOptions
 
@@ -50,6 +52,8 @@ class Campaign:
     def __init__(self, options: RemoteOptions, toggle: Toggle, pace: Pace) -> None:
         self._options, self._toggle, self._pace = options, toggle, pace
         self._begun: frozenset[str] = frozenset()
+        self.target: ClusterTarget | None = None
+        """The control plane, once something is planned."""
 
     def plan(self, runtimes: Sequence[str], tell: Callable[[Leg], None] = lambda _: None) -> list[Leg]:
         """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
@@ -63,6 +67,7 @@ class Campaign:
             return leg
 
         with self._listed(runtimes) as plane, ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
+            self.target = replace(target_of(plane.home.client), namespace=self._options.control.namespace)
             self._begun = CampaignBook(plane.home.name, self._toggle).unfinished()
             return _without_strangers(list(pool.map(planned, runtimes)))
 

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.fleet_manifests import read_sight
@@ -18,6 +19,7 @@ from kymatui.wiring.collecting import relax_collector
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, Fixed
 from kymatui.wiring.runtime_names import remember_runtimes
+from kymatui.wiring.targets import target_of
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from kymatui.domain.fleets import Runtime
     from kymatui.domain.objects import Malformed
     from kymatui.domain.snapshots import Object
+    from kymatui.domain.targets import ClusterTarget
 
 KYMAS, _, METAS, MANIFESTS = KYMA_KINDS
 _FIRST: Final = (KYMAS, METAS)
@@ -65,6 +68,11 @@ class FleetSession:
     @property
     def namespace(self) -> str:
         return self._namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The control plane, as plans and questions name it."""
+        return replace(target_of(self.home.client), namespace=self._namespace)
 
     @property
     def read_only(self) -> bool:

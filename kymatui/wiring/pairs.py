@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kymatui.domain.pairs.pair import Pair
     from kymatui.domain.resolution import Rules
     from kymatui.domain.snapshots import Feed, Snapshot
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.errors import KymatuiError
     from kymatui.wiring.control_planes import ControlPlane
     from kymatui.wiring.remote import RemoteOptions
@@ -135,6 +136,11 @@ class PairSession:
     @property
     def read_only(self) -> bool:
         return self._session.read_only
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The runtime and its control plane, as plans and questions name them."""
+        return self._session.target
 
     @property
     def failure(self) -> KymatuiError | None:

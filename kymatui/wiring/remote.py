@@ -19,6 +19,7 @@ from kymatui.wiring.runtimes import owner_of
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.snapshots import Feed
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.domain.toggling import Toggle
     from kymatui.domain.watcher_chains import Chain
     from kymatui.wiring.campaigns import Campaign, Pace
@@ -57,6 +58,11 @@ class RemoteSession:
     @property
     def namespace(self) -> str:
         return self._fleet.namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The control plane, as plans and questions name it."""
+        return self._fleet.target
 
     @property
     def read_only(self) -> bool:

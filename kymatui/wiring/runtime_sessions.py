@@ -26,6 +26,7 @@ from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.rules import read_rules
 from kymatui.wiring.runtimes import owner_of, read_access
+from kymatui.wiring.targets import runtime_target
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.connections import Connection
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.refs import ObjectRef
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.domain.watcher_chains import Chain
     from kymatui.wiring.control_planes import ControlPart, ControlPlane
     from kymatui.wiring.controllers import Found
@@ -107,6 +109,12 @@ class RuntimeSession:
     @property
     def namespace(self) -> str:
         return KYMA_NAMESPACE
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The runtime and its control plane, as plans and questions name them."""
+        inner = self._inner
+        return runtime_target(self.home.client, self.key, self.namespace, inner.client if inner is not None else None)
 
     @property
     def read_only(self) -> bool:

@@ -27,12 +27,14 @@ from kymatui.wiring.names import remember_session
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.owned import OwnedFollower
 from kymatui.wiring.rules import read_rules
+from kymatui.wiring.targets import target_of
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.client import Client
     from kymatui.adapters.kube.resources import Resource
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.resolution import Rules
+    from kymatui.domain.targets import ClusterTarget
 
 _PROBE = 120.0  # between two looks for kinds where the definitions cannot be watched
 # Definitions come in bursts, and a new one is served a moment after it is there: seconds between the looks.
@@ -95,6 +97,11 @@ class CatalogSession:
     @property
     def namespace(self) -> str:
         return self.client.transport.connection.namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The cluster, as plans and questions name it."""
+        return target_of(self.client)
 
     @property
     def read_only(self) -> bool:

@@ -120,7 +120,7 @@ def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> N
         (["delete", "warden", "--yes"], "warden: it is mandatory"),
         (["delete", "docker-registry", "--yes"], "docker-registry is not installed by kymatui"),
         (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed by kymatui"),
-        (["install", "backup-operator"], "nobody can be asked here"),
+        (["install", "backup-operator"], "not a terminal"),
     ],
 )
 def test_43_what_speaks_against_it_is_said_and_nothing_is_written(words: list[str], said: str, run: Any) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -348,6 +350,28 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
 # writing
 
 
+def server(cluster: KubeCluster) -> str:
+    return cluster.client.transport.connection.endpoint.host
+
+
+def test_plans_and_questions_name_the_runtime_and_its_control_plane(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"runtime kcp-system/skr ({server(runtime)}) of context kcp ({server(control)})"
+    line = f"Cluster: {line}, namespace kyma-system, read-write"
+    terminal = io.StringIO("n\n" * 9)
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    for words in (("disable", "keda"), ("label", "beta-"), ("delete", "keda", "--cascade")):
+        command = (*words, "--remote", "skr")
+        assert run(capsys, *command, "--dry-run")[1].splitlines()[0] == line
+        target = json.loads(run(capsys, *command, "--dry-run", "-o", "json")[1])["target"]
+        assert (target["runtime"], target["context"], target["read_only"]) == ("kcp-system/skr", "kcp", False)
+        status, _, err = run(capsys, *command)
+        assert (status, err.splitlines()[0]) == (2, line), err
+        assert " in runtime kcp-system/skr of context kcp? " in err
+
+
 def fleet(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     return run(capsys, "enable", "connectivity-proxy", "--fleet", "--yes", *words)
 
@@ -360,6 +384,9 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
         return kyma is not None and "connectivity-proxy" in [one["name"] for one in kyma["spec"]["modules"]]
 
     plan = json.loads(fleet(capsys, "--dry-run", "-o", "json")[1])
+    assert (plan["target"]["context"], plan["target"]["server"]) == ("kcp", server(control))
+    line = f"Cluster: context kcp ({server(control)}), all namespaces, read-write"
+    assert fleet(capsys, "--dry-run", "--runtime", "skr")[1].splitlines()[0] == line
     assert plan["counts"] == {"planned": 1, "unreached": 12}
     assert any("leads to the runtime of kcp-system/skr" in one["words"] for one in plan["runtimes"])
     two = {one["outcome"]: one["runtime"].rpartition("/")[2] for one in plan["runtimes"]}

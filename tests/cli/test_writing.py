@@ -6,18 +6,24 @@ The intruder is a sample of `tests.benchmarks.intruder_walk`.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import re
 import signal
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 import yaml
 
-from kymatui.cli.commands import by_name
+import kymatui.cli
+from kymatui.cli.commands import COMMANDS, by_name
 from kymatui.cli.main import main
 from kymatui.cli.printing import say
+from kymatui.wiring.targets import target_of
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, run, told
 from tests.sandboxes.starting import told_sandbox
 
@@ -109,7 +115,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("delete nonsense --yes -o json", 2, "nonsense is not known"),
     ("--read-only enable istio --yes -o yaml", 0, ""),
     ("--read-only enable connectivity-proxy --yes -o json", 4, "read-only: the Kyma is not edited"),
-    ("install backup-operator -o json", 2, "nobody can be asked here"),
+    ("install backup-operator -o json", 2, "not a terminal"),
     ("check nonsense -o json", 1, "no catalog offers a module nonsense"),
 )
 
@@ -173,6 +179,65 @@ def test_a_dry_run_says_what_would_be_done_in_every_form_and_does_nothing(furnis
             assert (unasked.status, unasked.out) == (2, ""), (name, unasked)
     assert furnished.data("only-1") is not None
     assert furnished.data("only-2") is None
+
+
+# which cluster
+
+
+def asking_commands() -> set[str]:
+    """Every command that takes --yes, and finalizers, which asks for a name."""
+
+    def options(name: str) -> set[str]:
+        command, parser = by_name(name), argparse.ArgumentParser()
+        assert command is not None
+        command.load().configure(parser)
+        return set(parser._option_string_actions)
+
+    return {one.name for one in COMMANDS if "--yes" in options(one.name)} | {"finalizers"}
+
+
+def answering(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO(answer)
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", terminal)
+
+
+def test_only_one_place_asks() -> None:
+    package = Path(kymatui.cli.__file__).parent
+    asking = [path.name for path in package.rglob("*.py") if re.search(r"stdin\.read|\binput\(", path.read_text())]
+    assert asking == ["asking.py"]
+
+
+def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
+    furnished: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several names are walked besides; `plan` alone asks nothing."""
+    target = target_of(furnished.cluster.client)
+    words = {name: words_of(name, furnished) for name in WRITING}
+    words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
+    words["plan"] = ["plan", *words["install"][1:]]
+    assert asking_commands() - set(words) == {"finalizers"}
+    words["several edits"] = ["disable", MODULE, "nats"]
+    words["several deletions"] = ["delete", furnished.name, "nats", "--no-backup", "--cascade", "--accept-unknown"]
+    words["install"] = furnished.installing("2")[:-3]
+    del words["manifest"]  # lifecycle-manager writes them here; see `test_operating`
+    for name, line in words.items():
+        target = replace(
+            target_of(furnished.cluster.client), namespace=line[line.index("-n") + 1] if "-n" in line else ""
+        )
+        for form in ("table", "md", "json"):
+            ended = run([*line, *([] if name == "plan" else ["--dry-run"]), "-o", form])
+            assert ended.status == 0, (name, form, ended)
+            if form == "json":
+                assert json.loads(ended.out)["target"] == target.document, (name, ended)
+            else:
+                assert ended.out.splitlines()[0] == target.line, (name, form, ended)
+        if name != "plan":
+            answering("n\n", monkeypatch)
+            asked = run(line)
+            assert (asked.status, asked.out) == (2, ""), (name, asked)
+            assert asked.err.splitlines()[0] == target.line, (name, asked)
+            assert f" in {target.name}? " in asked.err.splitlines()[-1], (name, asked)
 
 
 def test_progress_goes_to_standard_error_and_the_answer_alone_to_standard_output(stage: Stage) -> None:

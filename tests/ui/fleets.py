@@ -12,6 +12,7 @@ from kymatui.domain.fleets import fleet
 from kymatui.domain.pairs.pair import Pair
 from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.targets import ClusterTarget
 from kymatui.domain.toggling import Toggle
 from kymatui.domain.watcher_chains import Chain
 from kymatui.settings.loading import Settings
@@ -153,6 +154,14 @@ def two_sides() -> Pair:
 class StillRuntime(StillSession):
     """A runtime's session; what is written would go to `inner`."""
 
+    target = ClusterTarget(
+        "kcp-prod",
+        "api.runtime.example.com",
+        "kyma-system",
+        runtime="kcp-system/runtime",
+        control="api.kcp-prod.example.com",
+    )
+
     def __init__(self, feed: Feed) -> None:
         super().__init__(at_runtime(feed))
         self.inner = self if feed.state is FeedState.LIVE else None
@@ -178,6 +187,7 @@ class StillFleet:
     namespace = ""
     read_only = False
     traffic = (0, 0)
+    target = ClusterTarget("kcp-prod", "api.kcp-prod.example.com")
 
     def __init__(self, wanted: str = "", feeds: dict[str, Feed] | None = None) -> None:
         self.wanted = wanted

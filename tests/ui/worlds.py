@@ -8,6 +8,7 @@ from typing import Any
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from kymatui.domain.targets import ClusterTarget
 from kymatui.errors import KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
@@ -172,6 +173,7 @@ class StillSession:
     namespace = "kyma-system"
     read_only = False
     traffic = (118, 0)
+    target = ClusterTarget("prod-eu", "api.prod-eu.example.com", "kyma-system")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

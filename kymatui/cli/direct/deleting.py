@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.asking import confirm
-from kymatui.cli.direct.departures import departure_json, departure_text
+from kymatui.cli.direct.departures import consequence, departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
-from kymatui.cli.printing import document, say
+from kymatui.cli.printing import say
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -74,15 +75,20 @@ class Deletion:
         args = self._args
         seen = self.look()
         if args.dry_run:
-            return _show(seen, args.output, "planned")
+            return _show(self._place, seen, args.output, "planned")
         turn = seen.turn(accept_unknown=args.accept_unknown)
         if turn is Turn.GONE:
-            return _done(seen, None, args.output, seen.refusal or f"nothing is left of {self.name}")
+            return _done(self._place, seen, None, args.output, seen.refusal or f"nothing is left of {self.name}")
         agreement = self.agreement(seen)
         self._refuse(seen, agreement)
         if args.output == "table":
-            say(departure_text(seen, "table"), sys.stderr)
-        confirm(f"Unmanage {self.name}?" if turn is Turn.UNMANAGE else f"Delete {self.name}?", yes=args.yes)
+            say(plan_text(self._place.target, departure_text(seen, "table"), "table"), sys.stderr)
+        confirm(
+            self._place.target,
+            f"Unmanage {self.name}" if turn is Turn.UNMANAGE else f"Delete {self.name}",
+            "" if turn is Turn.UNMANAGE else consequence([seen], backup=not args.no_backup),
+            yes=args.yes,
+        )
         self.keep(seen, agreement)
         return self._carry_out(seen, agreement)
 
@@ -118,7 +124,7 @@ class Deletion:
             self.refuse(seen, agreement)
         except RefusedError:
             if not seen.refusal:
-                _show(seen, self._args.output, "refused")
+                _show(self._place, seen, self._args.output, "refused")
             raise
 
     def refuse(self, seen: Departure, agreement: Agreement) -> None:
@@ -151,9 +157,9 @@ class Deletion:
             except KymatuiError:
                 if args.output != "table":
                     now = self._departing.look(self.name, self._place.namespace, self._way)
-                    _show(now, args.output, "unfinished")
+                    _show(self._place, now, args.output, "unfinished")
                 raise
-        return _done(seen, ended, args.output, ended.words)
+        return _done(self._place, seen, ended, args.output, ended.words)
 
     def carry_out(self, agreement: Agreement, cancel: threading.Event) -> Departed:
         """The deletion itself; its backup is kept already."""
@@ -169,10 +175,11 @@ class Deletion:
             )
 
 
-def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int:
+def _done(place: Place, seen: Departure, ended: Departed | None, form: str, words: str) -> int:
     gone, kept, lost = (ended.gone, ended.kept, ended.lost) if ended is not None else ((), (), ())
     if form in ("json", "yaml"):
-        say(document(departure_json(seen, "done" if ended is not None else "unchanged", gone, kept, lost), form))
+        outcome = "done" if ended is not None else "unchanged"
+        say(plan_document(place.target, departure_json(seen, outcome, gone, kept, lost), form))
         return 0
     stays = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in kept)}" if kept else ""
     said = [words] if words else []
@@ -181,6 +188,9 @@ def _done(seen: Departure, ended: Departed | None, form: str, words: str) -> int
     return 0
 
 
-def _show(seen: Departure, form: str, outcome: str) -> int:
-    say(document(departure_json(seen, outcome), form) if form in ("json", "yaml") else departure_text(seen, form))
+def _show(place: Place, seen: Departure, form: str, outcome: str) -> int:
+    if form in ("json", "yaml"):
+        say(plan_document(place.target, departure_json(seen, outcome), form))
+    else:
+        say(plan_text(place.target, departure_text(seen, form), form))
     return 0

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm
-from kymatui.cli.direct.departures import departure_json, departure_text
+from kymatui.cli.direct.departures import consequence, departure_json, departure_text
 from kymatui.cli.direct.options import Place, cancellable
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -63,9 +64,14 @@ def delete_several(place: Place, deletions: Sequence[Deletion]) -> int:
     if not todo:
         return _answer(place, legs, "unchanged", "nothing is left of them")
     if args.output == "table":
-        say(_text(legs, "table"), sys.stderr)
+        say(_text(place, legs, "table"), sys.stderr)
     names = ", ".join(leg.deletion.name for leg in todo)
-    confirm(f"{'Unmanage' if args.way == 'unmanage' else 'Delete'} {names}?", yes=args.yes)
+    confirm(
+        place.target,
+        f"{'Unmanage' if args.way == 'unmanage' else 'Delete'} {names}",
+        "" if args.way == "unmanage" else consequence([leg.seen for leg in todo], backup=not args.no_backup),
+        yes=args.yes,
+    )
     return _ended(place, _carry_out(place, legs))
 
 
@@ -133,11 +139,11 @@ def _line(leg: _Leg) -> str:
 def _answer(place: Place, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
     form = place.args.output
     if form in ("json", "yaml"):
-        say(document(_json(place, legs, outcome), form))
+        say(plan_document(place.target, _json(place, legs, outcome), form))
     elif words:
         say(words)
     else:
-        say(_text(legs, form), sys.stderr if to_errors else sys.stdout)
+        say(_text(place, legs, form), sys.stderr if to_errors else sys.stdout)
     return 0
 
 
@@ -160,11 +166,11 @@ def _json(place: Place, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
     }
 
 
-def _text(legs: Sequence[_Leg], form: str) -> str:
+def _text(place: Place, legs: Sequence[_Leg], form: str) -> str:
     draw = markdown if form == "md" else table
     parts = [draw(("MODULE", "VERSION", "IN CHARGE", "STILL THERE", "NEXT"), [_row(leg) for leg in legs])]
     parts += [departure_text(leg.seen, form) for leg in legs if not leg.is_gone]
-    return "\n\n".join(parts)
+    return plan_text(place.target, "\n\n".join(parts), form)
 
 
 def _row(leg: _Leg) -> list[str]:

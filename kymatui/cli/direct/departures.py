@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.direct.showing import counts, step_json
 from kymatui.cli.printing import markdown, table
-from kymatui.domain.texts import plain
+from kymatui.domain.texts import counted, plain
 from kymatui.domain.wording import span
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def departure_text(seen: Departure, form: str) -> str:
         parts.append(counts(seen.found.steps))
         parts += [f"{ref} was installed with it, and somebody has deleted it" for ref in seen.found.lost]
     return "\n\n".join(parts)
+
+
+def consequence(seen: Sequence[Departure], *, backup: bool) -> str:
+    """Return what a question says of a deletion: how many objects, and whether they are saved first."""
+    refs = {one.ref for some in seen for one in some.remaining.instances if not one.shared}
+    refs |= {step.ref for some in seen if some.found is not None for step in some.found.deletions}
+    objects = [counted(len(refs), "object")] if refs else []
+    return ", ".join([*objects, "backup saved" if backup else "no backup"])
 
 
 def _word(step: Step) -> str:

@@ -7,8 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from kymatui.cli.asking import typed
 from kymatui.cli.direct.options import FORMATS, add_clusters, add_fetching, opened
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.targets import plan_text
 from kymatui.domain.texts import plain
 from kymatui.domain.wording import span
 from kymatui.errors import RefusedError, UsageError
@@ -48,9 +50,11 @@ class FinalizersCommand:
             if not args.remove:
                 return _show(args.name, found, args.output)
             one = _one(found, args.object, args.name)
-            say(_warning(one, args.remove), sys.stderr)
-            typed = args.typed if args.typed is not None else _asked(one)
-            gone = let_go(place.cluster, one, args.remove, typed)
+            say(plan_text(place.target, _warning(one, args.remove), "table"), sys.stderr)
+            name = args.typed
+            if name is None:
+                name = typed(place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}")
+            gone = let_go(place.cluster, one, args.remove, name)
         say(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}")
         return 0
 
@@ -76,13 +80,6 @@ def _warning(one: Held, finalizer: str) -> str:
         f"{one.ref} is held by {finalizer}. {plain(one.expected[:1].upper() + one.expected[1:])}.\n"
         "Without the finalizer it goes at once, and whatever was to be cleaned up for it outside of the cluster stays."
     )
-
-
-def _asked(one: Held) -> str:
-    if not sys.stdin.isatty():
-        raise RefusedError("nobody can be asked here, and nothing was changed", hint=f"--typed {one.typed}")
-    print(f"Type {one.typed} to go on: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline()
 
 
 def _show(module: str, found: tuple[Held, ...], form: str) -> int:

@@ -23,8 +23,9 @@ from kymatui.cli.direct.options import (
     opened,
     refuse_managed,
 )
-from kymatui.cli.direct.showing import counts, from_to, plan_json, plan_text
+from kymatui.cli.direct.showing import change_counts, changes_text, counts, from_to, plan_json
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class PlanCommand:
 
                 keep_secret(Path(args.out), to_json(plan))
                 say(f"the plan is kept in {args.out}: `kymatui apply {args.out}` carries it out", sys.stderr)
-            _show(plan, args.output, "planned")
+            _show(place, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers else 0
 
 
@@ -299,15 +300,20 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
     if plan.changes_nothing:
         return _look_on(place, plan, just_made=just_made)
     if plan.blockers:
-        _show(plan, form, "refused")
+        _show(place, plan, form, "refused")
         said = "; ".join(grouped(plan.blockers))
         raise RefusedError(f"{title(plan)} cannot be installed: {said}", hint=_way_out(plan))
     if args.dry_run:
-        return _show(plan, form, "planned")
+        return _show(place, plan, form, "planned")
     if form == "table":
-        say(plan_text(plan, "table"), sys.stderr)
+        say(plan_text(place.target, changes_text(plan, "table"), "table"), sys.stderr)
     verb = "Adopt" if plan.intent.adopt else plan.verb.capitalize()
-    confirm(f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip() + "?", yes=args.yes)
+    confirm(
+        place.target,
+        f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip(),
+        change_counts(plan.steps),
+        yes=args.yes,
+    )
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
     journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
     with cancellable() as cancel:
@@ -318,9 +324,9 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
                 outcome = apply(plan, run, wait=args.wait, just_made=just_made)
         except KymatuiError:
             if form != "table":
-                _show(plan, form, "unfinished")
+                _show(place, plan, form, "unfinished")
             raise
-    return _done(plan, outcome, form)
+    return _done(place, plan, outcome, form)
 
 
 def _look_on(place: Place, plan: Plan, *, just_made: bool) -> int:
@@ -337,9 +343,9 @@ def _look_on(place: Place, plan: Plan, *, just_made: bool) -> int:
                 apply(plan, run, wait=args.wait, just_made=just_made)
             except NotReadyError as error:
                 if args.output != "table":
-                    _show(plan, args.output, "unfinished")
+                    _show(place, plan, args.output, "unfinished")
                 raise PartlyDoneError(f"nothing was to be written; {error}", hint=error.hint) from error
-    return _show(plan, args.output, "unchanged")
+    return _show(place, plan, args.output, "unchanged")
 
 
 def _way_out(plan: Plan) -> str:
@@ -350,11 +356,11 @@ def _way_out(plan: Plan) -> str:
     return f"nothing was changed; --force takes the fields over from {', '.join(owners)}"
 
 
-def _done(plan: Plan, outcome: Outcome, form: str) -> int:
+def _done(place: Place, plan: Plan, outcome: Outcome, form: str) -> int:
     from kymatui.engine.plans import Action
 
     if form != "table":
-        return _show(plan, form, "done")
+        return _show(place, plan, form, "done")
     version = f" {plan.bundle.version}" if plan.bundle.version else ""
     say(
         f"{plan.bundle.name}{version}: {len(outcome.written)} written, {len(outcome.deleted)} deleted, "
@@ -366,11 +372,11 @@ def _done(plan: Plan, outcome: Outcome, form: str) -> int:
     return 0
 
 
-def _show(plan: Plan, form: str, outcome: str) -> int:
+def _show(place: Place, plan: Plan, form: str, outcome: str) -> int:
     if form in ("json", "yaml"):
-        say(document(plan_json(plan, outcome), form))
+        say(plan_document(place.target, plan_json(plan, outcome), form))
     elif outcome == "unchanged":
         say(f"{plan.bundle.name}: everything is as it should be ({counts(plan.steps)})")
     else:
-        say(plan_text(plan, form))
+        say(plan_text(place.target, changes_text(plan, form), form))
     return 0

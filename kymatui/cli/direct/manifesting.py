@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import Place, add_running, cancellable, opened
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import plain
 from kymatui.errors import KymatuiError, RefusedError, UsageError
 
@@ -55,25 +56,27 @@ MANIFEST = ManifestCommand()
 def _go(place: Place, manifesting: Manifesting, proposal: ManifestProposal) -> int:
     args = place.args
     if args.dry_run:
-        return _show(proposal, args.output, "planned")
+        return _show(place, proposal, args.output, "planned")
     if proposal.changes_nothing:
-        return _say(proposal, args.output, "unchanged", f"{proposal.ref} says so already")
+        return _say(place, proposal, args.output, "unchanged", f"{proposal.ref} says so already")
     refuse(proposal, args)
     if args.output == "table":
-        say(proposal_text(proposal, "table"), sys.stderr)
-    confirm(f"Write {proposal.ref} to {manifesting.cluster.name}?", yes=args.yes)
+        say(plan_text(place.target, proposal_text(proposal, "table"), "table"), sys.stderr)
+    confirm(place.target, f"Write {proposal.ref}", yes=args.yes)
     try:
         with cancellable() as cancel:
             written = manifesting.carry_out(proposal)
             say(f"  {proposal.ref} is written", sys.stderr)
             if not args.wait:
-                return _say(proposal, args.output, "written", f"{proposal.ref} is written; the operator does the rest")
+                return _say(
+                    place, proposal, args.output, "written", f"{proposal.ref} is written; the operator does the rest"
+                )
             words = manifesting.follow(proposal, written, threading.Event(), tell, cancel, args.timeout)
     except KymatuiError:
         if args.output != "table":
-            _show(proposal, args.output, "unfinished")
+            _show(place, proposal, args.output, "unfinished")
         raise
-    return _say(proposal, args.output, "done", words)
+    return _say(place, proposal, args.output, "done", words)
 
 
 def refuse(proposal: ManifestProposal, args: argparse.Namespace) -> None:
@@ -97,13 +100,18 @@ def tell(now: Reconciled) -> None:
 # printing
 
 
-def _show(proposal: ManifestProposal, form: str, outcome: str) -> int:
-    say(document(proposal_json(proposal, outcome), form) if form in ("json", "yaml") else proposal_text(proposal, form))
+def _show(place: Place, proposal: ManifestProposal, form: str, outcome: str) -> int:
+    if form in ("json", "yaml"):
+        say(plan_document(place.target, proposal_json(proposal, outcome), form))
+    else:
+        say(plan_text(place.target, proposal_text(proposal, form), form))
     return 0
 
 
-def _say(proposal: ManifestProposal, form: str, outcome: str, words: str) -> int:
-    say(document(proposal_json(proposal, outcome), form) if form in ("json", "yaml") else plain(words))
+def _say(place: Place, proposal: ManifestProposal, form: str, outcome: str, words: str) -> int:
+    if form in ("json", "yaml"):
+        return _show(place, proposal, form, outcome)
+    say(plain(words))
     return 0
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.manifesting import proposal_json, proposal_text, refuse, tell
 from kymatui.cli.direct.options import Place, cancellable
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
@@ -53,9 +54,9 @@ def write_several(place: Place, manifesting: Manifesting, names: Sequence[str]) 
     if args.dry_run:
         return _answer(place, legs, "planned")
     if args.output == "table":
-        say(_text(legs, "table"), sys.stderr)
+        say(_text(place, legs, "table"), sys.stderr)
     named = ", ".join(leg.module for leg in todo)
-    confirm(f"Write the Manifests of {named} to {manifesting.cluster.name}?", yes=args.yes)
+    confirm(place.target, f"Write the Manifests of {named}", yes=args.yes)
     return _ended(place, _carry_out(place, manifesting, legs))
 
 
@@ -137,17 +138,17 @@ def _answer(place: Place, legs: Sequence[_Leg], outcome: str, words: str = "", *
             "failed": [{"name": leg.module, "reason": why} for leg in legs if (why := leg.refused or leg.failed)],
             "outcome": outcome,
         }
-        say(document(made, form))
+        say(plan_document(place.target, made, form))
     else:
-        say(words or _text(legs, form), sys.stderr if to_errors else sys.stdout)
+        say(words or _text(place, legs, form), sys.stderr if to_errors else sys.stdout)
     return 0
 
 
-def _text(legs: Sequence[_Leg], form: str) -> str:
+def _text(place: Place, legs: Sequence[_Leg], form: str) -> str:
     draw = markdown if form == "md" else table
     parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
     parts += [proposal_text(leg.proposal, form) for leg in legs if leg.proposal is not None and not leg.is_same]
-    return "\n\n".join(parts)
+    return plan_text(place.target, "\n\n".join(parts), form)
 
 
 def _row(leg: _Leg) -> list[str]:

@@ -20,6 +20,7 @@ from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, Re
 
 if TYPE_CHECKING:
     from kymatui.domain.direct import Choice
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.engine.bundles import Bundle
     from kymatui.engine.plans import Intent
     from kymatui.engine.ports import Cluster
@@ -167,6 +168,11 @@ class Place:
             set_json=tuple(args.set_json),
             keeps_values=getattr(args, "keeps_values", False),
         )
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The cluster, as plans and questions name it."""
+        return self.session.target
 
     def may_write(self) -> None:
         """Raises ReadOnlyError where nothing may be written."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.options import Place, add_running, cancellable, opened
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
+from kymatui.domain.texts import counted, plain
 from kymatui.errors import ConfigurationError, PartlyDoneError
 
 if TYPE_CHECKING:
@@ -107,7 +109,9 @@ class _Restoration:
 
         args, name = self._args, self._place.cluster.name
         number = len(self._objects)
-        say(f"{number} objects are in {self._path}" if number != 1 else f"1 object is in {self._path}", sys.stderr)
+        if not args.dry_run:
+            say(f"{self._place.target.line}\n", sys.stderr)
+        say(f"{self._path}: {counted(number, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             say(f"warning: {stranger}", sys.stderr)
@@ -117,8 +121,9 @@ class _Restoration:
             say(said, sys.stderr)
         if args.dry_run:
             return self._print_plan(foresee(self._objects, self._place.cluster))
-        where = f"{name}, though {stranger}" if stranger else name
-        confirm(f"Create those of them that are missing in {where}?", yes=args.yes)
+        confirm(
+            self._place.target, f"Create what is missing of {counted(number, 'object')}", plain(stranger), yes=args.yes
+        )
         return self._carry_out()
 
     def _carry_out(self) -> int:
@@ -163,6 +168,8 @@ class _Restoration:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
-            say(document({"file": str(self._path), "objects": objects, "outcome": outcome}, form))
+            found = {"file": str(self._path), "objects": objects, "outcome": outcome}
+            say(plan_document(self._place.target, found, form))
         else:
-            say((markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows]))
+            text = (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows])
+            say(plan_text(self._place.target, text, form))

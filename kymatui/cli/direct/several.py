@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.installing import planned
 from kymatui.cli.direct.options import Place, Teller, cancellable, refuse_managed
-from kymatui.cli.direct.showing import counts, plan_json, plan_text
-from kymatui.cli.printing import document, markdown, say, table
+from kymatui.cli.direct.showing import change_counts, changes_text, counts, plan_json
+from kymatui.cli.printing import markdown, say, table
+from kymatui.cli.targets import plan_document, plan_text
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class _Several:
         if todo:
             if self._args.output == "table":
                 say(self._text(legs, "table"), sys.stderr)
-            confirm(f"{self._verb.capitalize()} {', '.join(map(_named, todo))}?", yes=self._args.yes)
+            steps = [step for leg in todo if leg.plan is not None for step in leg.plan.steps]
+            action = f"{self._verb.capitalize()} {', '.join(map(_named, todo))}"
+            confirm(self._place.target, action, change_counts(steps), yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
     def _leg(self, order: Order) -> _Leg:
@@ -186,7 +189,7 @@ class _Several:
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "") -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(document(self._json(legs, outcome), form))
+            say(plan_document(self._place.target, self._json(legs, outcome), form))
         elif words:
             say(words)
         elif outcome != "refused" or form == "md" or self._args.dry_run:
@@ -212,11 +215,11 @@ class _Several:
         draw = markdown if form == "md" else table
         parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
         parts += [
-            f"{leg.order}:\n\n{plan_text(leg.plan, form)}"
+            f"{leg.order}:\n\n{changes_text(leg.plan, form)}"
             for leg in legs
             if leg.plan is not None and not leg.refused and not leg.is_same
         ]
-        return "\n\n".join(parts)
+        return plan_text(self._place.target, "\n\n".join(parts), form)
 
 
 def _named(leg: _Leg) -> str:

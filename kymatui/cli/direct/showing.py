@@ -19,7 +19,7 @@ _LONGEST = 60
 _BEFORE = 20  # characters of what two values have in common, before what they have not
 
 
-def plan_text(plan: Plan, form: str) -> str:
+def changes_text(plan: Plan, form: str) -> str:
     """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
     draw = markdown if form == "md" else table
     before = [step for step in plan.hooks if step.event.startswith("pre-")]
@@ -32,6 +32,11 @@ def plan_text(plan: Plan, form: str) -> str:
     parts += [f"note: {plain(note)}" for note in plan.notes]
     hooks = f", {len(plan.hooks)} hooks" if plan.hooks else ""
     return "\n\n".join([*parts, counts(plan.steps) + hooks])
+
+
+def change_counts(steps: Iterable[Step]) -> str:
+    """Return how many objects change, for the question before it."""
+    return counts(step for step in steps if step.action.value != "same")
 
 
 def counts(steps: Iterable[Step]) -> str:

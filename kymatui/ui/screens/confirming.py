@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,6 +14,10 @@ from textual.widgets import Static
 
 from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.text import plain
+from kymatui.ui.widgets.target_line import TargetLine
+
+if TYPE_CHECKING:
+    from kymatui.domain.targets import ClusterTarget
 
 
 class ConfirmScreen(ArrivingModal[bool]):
@@ -23,8 +28,11 @@ class ConfirmScreen(ArrivingModal[bool]):
         Binding("n,escape", "answer(False)", "No", id="confirm.no"),
     ]
 
-    def __init__(self, question: str, words: str = "", *, alarming: bool = False) -> None:
+    def __init__(
+        self, question: str, words: str = "", *, alarming: bool = False, targets: Sequence[ClusterTarget] = ()
+    ) -> None:
         super().__init__()
+        self._targets = targets
         self._question = question
         self._words = words
         self._alarming = alarming
@@ -33,6 +41,7 @@ class ConfirmScreen(ArrivingModal[bool]):
         with Vertical(id="confirm", classes="-alarming" if self._alarming else "") as box:
             box.border_title = plain(self._question)
             box.border_subtitle = "y goes on, any other key goes back"
+            yield TargetLine(*self._targets)
             yield Static(Content("\n".join(map(plain, self._words.splitlines()))), id="confirm-words")
 
     def action_answer(self, answer: bool) -> None:

@@ -25,6 +25,7 @@ from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tones import toned
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class DepartingScreen(FramedScreen):
         return self.seen.turn(accept_unknown=self.accept_unknown) if self.seen is not None else None
 
     def body(self) -> ComposeResult:
+        yield TargetLine()
         with Container(id="departing"):
             yield Static("", id="stations")
             with Container(id="departing-right"):
@@ -133,7 +135,8 @@ class DepartingScreen(FramedScreen):
     # what is shown
 
     def _draw(self) -> None:
-        seen = self.seen
+        seen, target = self.seen, self.kymatui.view.target
+        self.query_one(TargetLine).show_targets(*((target,) if target is not None else ()))
         if seen is None:
             text = (
                 f"cannot look: {self._error}" if self._error else f"looking at everything that {self.module} manages…"

@@ -23,6 +23,7 @@ from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
+from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tones import toned
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 async def cancel(app: KymatuiApp, job: Job) -> None:
     """Stops a job after a yes to what stays behind then."""
-    if await app.push_screen_wait(ConfirmScreen(f"Cancel {job.title}?", words.cancelling(job))):
+    question = ConfirmScreen(f"Cancel {job.title}?", words.cancelling(job), targets=app.desk.targets(job))
+    if await app.push_screen_wait(question):
         app.desk.cancel(job.number)
 
 
@@ -49,6 +51,12 @@ class JobListing(ListScreen):
     def job(self) -> Job | None:
         """The job that the keys are about."""
         raise AssertionError(f"{type(self).__name__} has no job")
+
+    def show_target(self) -> None:
+        """Name the cluster that the job writes to; without a job the displayed one."""
+        job, here = self.job, self.kymatui.view.target
+        found = self.kymatui.desk.targets(job) if job is not None else ()
+        self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
     def why_off(self, action: str) -> str:
         job = self.job if self.is_whole else None
@@ -86,6 +94,7 @@ class JobsScreen(JobListing):
         return self.kymatui.desk.find(int(key)) if key is not None else None
 
     def body(self) -> ComposeResult:
+        yield TargetLine()
         yield Static("", id="job-counts")
         yield LiveTable(words.COLUMNS, id="jobs", sort=Sort("number", descending=True))
         yield Static(Content("Nothing was begun since kymatui was opened."), id="nothing", classes="nothing")
@@ -103,6 +112,7 @@ class JobsScreen(JobListing):
     @on(RowTable.Highlighted)
     def _show_words(self) -> None:
         """The whole of what the table may cut."""
+        self.show_target()
         job = self.job
         said = (
             f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}{words.present(job)} {self._advice(job)}"
@@ -138,6 +148,7 @@ class JobScreen(JobListing):
         return self.kymatui.desk.find(int(self._number))
 
     def body(self) -> ComposeResult:
+        yield TargetLine()
         yield Static("", id="job-head")
         yield Static("", id="job-steps")
         yield LiveTable(words.LOG_COLUMNS, id="job-log")
@@ -158,6 +169,7 @@ class JobScreen(JobListing):
         job = self.job
         if not self.query(LiveTable) or job is None:
             return
+        self.show_target()
         now, table = self.kymatui.clock(), self.main_widget()
         tone = words.TONES[job.state]
         head = [toned(f"#{job.number} {plain(job.title)}", "", bold=True), Content("   ")]

@@ -27,9 +27,11 @@ from kymatui.ui.text import at_hand, plain
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_parts import TONES, DiffView, PlanTable, Tick, line_columns
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tones import toned
 
 if TYPE_CHECKING:
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.ui.app import KymatuiApp
 
 _LOOKS = 0.5  # seconds between two looks at whether the plan still holds
@@ -66,6 +68,11 @@ class PlanScreen(ArrivingModal[Answer]):
     def kymatui(self) -> KymatuiApp:
         return cast("KymatuiApp", self.app)
 
+    @property
+    def _targets(self) -> tuple[ClusterTarget, ...]:
+        target = self.kymatui.desk.target
+        return (target,) if target is not None else ()
+
     # what is shown
 
     def compose(self) -> ComposeResult:
@@ -74,6 +81,7 @@ class PlanScreen(ArrivingModal[Answer]):
         typed = [one for one in asked if one.typed]
         with Vertical(id="plan") as box:
             box.border_title = plain(self.preview.title)
+            yield TargetLine(*self._targets)
             yield Static(self._head(), id="plan-head")
             without = not any(line.diff for line in self.preview.lines)
             with Container(id="plan-panes", classes="-without-diff" if without else ""):
@@ -177,7 +185,7 @@ class PlanScreen(ArrivingModal[Answer]):
             return
         words = "  ".join(f"{mark.value} {mark.word} {number}" for mark, number in self.preview.counts)
         destroys = any(line.mark is Mark.DELETE for line in self.preview.lines)
-        question = ConfirmScreen(self.preview.question, words, alarming=destroys)
+        question = ConfirmScreen(self.preview.question, words, alarming=destroys, targets=self._targets)
         if await self.app.push_screen_wait(question) and not self.why_off("accept"):
             self.dismiss(Answer(Verdict.ACCEPTED, frozenset(one.id for one in self.preview.consents)))
 

@@ -1,0 +1,27 @@
+"""The cluster of a plan, a question or a job, in the accent of its context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+if TYPE_CHECKING:
+    from kymatui.domain.targets import ClusterTarget
+
+
+class TargetLine(Static):
+    """Context, server, namespace and access: the first line of every screen that leads to a write."""
+
+    DEFAULT_CSS = "TargetLine { height: auto; }"
+
+    def __init__(self, *targets: ClusterTarget) -> None:
+        super().__init__(_lines(targets), classes="target")
+
+    def show_targets(self, *targets: ClusterTarget) -> None:
+        self.update(_lines(targets))
+
+
+def _lines(targets: tuple[ClusterTarget, ...]) -> Content:
+    return Content("\n".join(one.line for one in targets) or "Cluster: not connected")

@@ -1,0 +1,125 @@
+"""Every screen that leads to a write names its cluster, in the accent of the context."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from kymatui.domain.targets import ClusterTarget
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.fleet_app import FleetApp
+from kymatui.ui.navigation import Step
+from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.plan import PlanScreen
+from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.wiring.jobs import Report, Work
+from tests.ui.driving import SIZE, ready, until
+from tests.ui.fleets import StillFleet
+from tests.ui.previews import PREVIEW
+from tests.ui.test_plan import PLAIN
+from tests.ui.worlds import StillSession, app_on, world
+
+HERE = "Cluster: context prod-eu (api.prod-eu.example.com), namespace kyma-system, read-write"
+RUNTIME = (
+    "Cluster: runtime kcp-system/runtime (api.runtime.example.com) of context kcp-prod (api.kcp-prod.example.com), "
+    "namespace kyma-system, read-write"
+)
+RED = {"prod-*": {"accent": "red"}}
+
+
+def lines(screen: Screen[Any]) -> list[str]:
+    return [str(found.render()) for found in screen.query(TargetLine)]
+
+
+def test_the_line_says_what_is_known() -> None:
+    assert ClusterTarget("a").line == "Cluster: context a (not connected), all namespaces, read-write"
+    assert ClusterTarget("a", "h", "n", read_only=True).line == "Cluster: context a (h), namespace n, read-only"
+    assert ClusterTarget("a\x1b", "h").question("Delete b", "1 object") == "Delete b in context a ? 1 object."
+    assert ClusterTarget("a", runtime="n/r").question("Delete b") == "Delete b in runtime n/r of context a?"
+
+
+async def test_plans_and_the_questions_behind_them_name_the_cluster(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    await app.push_screen(PlanScreen(PLAIN))
+    await pilot.pause()
+    assert lines(app.screen) == [HERE]
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+    assert lines(app.screen) == [HERE]
+
+
+async def test_a_plan_that_asks_for_a_typed_name_has_the_accent_of_its_context() -> None:
+    app = app_on(StillSession(world()), contexts=RED)
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await app.push_screen(PlanScreen(PREVIEW))
+        await pilot.pause()
+        assert lines(app.screen) == [HERE]
+        assert app.screen.query_one(TargetLine).styles.background.hex == "#7A1F1F"
+
+
+async def test_the_steps_of_a_deletion_name_the_cluster(pilot: Pilot[Any]) -> None:
+    app = await ready(pilot)
+    app.ways.open(Step("delete", "keda"))
+    await until(pilot, lambda: bool(lines(app.screen)))
+    assert lines(app.screen) == [HERE]
+
+
+async def test_jobs_name_the_cluster_that_they_write_to() -> None:
+    app = FleetApp(StillFleet)
+    go_on = threading.Event()
+
+    def run(report: Report) -> str:
+        go_on.wait(30)
+        return "done"
+
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
+        app.desk.start(Work("enable keda", run))
+        await until(pilot, lambda: bool(app.desk.jobs))
+        app.ways.climb_to(0)  # the fleet's own screen names the control plane; the job stays the runtime's
+        for step in (Step("jobs"), Step("job", "1")):
+            app.ways.open(step)
+            await until(pilot, lambda: lines(app.screen) == [RUNTIME])
+        await pilot.press("ctrl+x")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert lines(app.screen) == [RUNTIME]
+        await pilot.press("n")
+        app.leave()
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert lines(app.screen) == [RUNTIME]
+        go_on.set()
+
+
+async def test_a_plan_is_for_the_cluster_on_which_it_was_asked_for() -> None:
+    """Whoever leaves the runtime while its plan is made gets the plan of the runtime, and a job there."""
+    app = FleetApp(StillFleet)
+    made = threading.Event()
+
+    async def plan(app: KymatuiApp) -> None:
+        await app.desk.aside(lambda: made.wait(30))
+        answer = await app.push_screen_wait(PlanScreen(PLAIN))
+        if answer.is_yes:
+            app.desk.start(Work("enable keda", lambda report: "done"))
+
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
+        app.desk.flow(plan(app))
+        await pilot.pause()
+        app.ways.climb_to(0)
+        await until(pilot, lambda: app.runtime_key is None)
+        made.set()
+        await until(pilot, is_on(app, PlanScreen))
+        assert lines(app.screen) == [RUNTIME]
+
+
+def is_on(app: KymatuiApp, kind: type[Screen[Any]]) -> Callable[[], bool]:
+    return lambda: isinstance(app.screen, kind)
