@@ -33,12 +33,15 @@ class Happening:
     after: str
     about: str = ""
     since: float | None = None
+    ref: ObjectRef | None = None
+    """The object of `about`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
     value: str
     since: float | None = None
+    ref: ObjectRef | None = None
 
 
 _Facts = Mapping[tuple[str, str], _Fact]
@@ -124,7 +127,7 @@ def _facts(row: Row, objects: Sequence[Object | None]) -> Iterator[tuple[tuple[s
     for ref, raw in zip(_observed(row), objects, strict=True):
         for condition in read_conditions(Reader(raw).child("status")) if raw is not None else ():
             value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
-            yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since)
+            yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since, ref)
 
 
 def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[Happening]:
@@ -141,5 +144,6 @@ def _module_changes(name: str, before: _Facts, after: _Facts, now: float) -> Ite
     for about, what in before.keys() | after.keys():
         old, new = before.get((about, what)), after.get((about, what))
         if (old.value if old else "") != (new.value if new else ""):
-            since = new.since if new is not None else None
-            yield Happening(now, name, what, old.value if old else "", new.value if new else "", about, since)
+            since, fact = new.since if new is not None else None, new or old
+            ref = fact.ref if fact is not None else None
+            yield Happening(now, name, what, old.value if old else "", new.value if new else "", about, since, ref)

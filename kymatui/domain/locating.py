@@ -13,11 +13,18 @@ from kymatui.domain.snapshots import Object, Place, Snapshot
 
 Name = tuple[str, str, str, str]
 
+_PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
+"""The lists whose objects are decoded in part, or, as a runtime's Kyma, joined from two clusters."""
+
 
 class _Part:
-    """One of the lists that a snapshot is made of; made anew only when that list changed."""
+    """One of the lists that a snapshot is made of; made anew only when that list changed.
 
-    def __init__(self, objects: Iterable[Object]) -> None:
+    `whole` says that its objects are as the server has them.
+    """
+
+    def __init__(self, objects: Iterable[Object], whole: bool = True) -> None:
+        self.whole = whole
         self.named: dict[Name, Object] = {}
         self.owned: dict[str, list[Object]] = {}
         self.definitions: dict[tuple[str, str], Object] = {}
@@ -54,6 +61,11 @@ class Locations:
             if found is not None:
                 return found
         return None
+
+    def whole(self, ref: ObjectRef) -> Object | None:
+        """Return the object where all of it is watched; None where only a part of it is, or nothing."""
+        name = name_of(ref)
+        return next((part.named[name] for part in self._parts if part.whole and name in part.named), None)
 
     def definition_of(self, kind: GroupVersionKind) -> Object | None:
         """The definition of a custom kind."""
@@ -99,5 +111,8 @@ def locate(snapshot: Snapshot, memory: Memory) -> Locations:
         "outside": snapshot.outside,
         "owned": snapshot.owned,
     }
-    made = (memory.recall(f"located {name}", (part,), partial(_Part, part)) for name, part in parts.items())
+    made = (
+        memory.recall(f"located {name}", (part,), partial(_Part, part, name not in _PARTIAL))
+        for name, part in parts.items()
+    )
     return Locations(made, snapshot.places)

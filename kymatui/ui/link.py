@@ -18,7 +18,7 @@ from kymatui.ui.mailbox import Mailbox, Pigeonhole
 if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
     from kymatui.domain.rows import Catalog
-    from kymatui.domain.snapshots import Snapshot
+    from kymatui.domain.snapshots import Object, Snapshot
     from kymatui.domain.targets import ClusterTarget
 
 CATALOG = "catalog"
@@ -61,6 +61,8 @@ class Session(Followed, Protocol):
     def follow_events(self, refs: Iterable[ObjectRef]) -> None: ...
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None: ...
+
+    def read(self, ref: ObjectRef) -> Object: ...
 
 
 S = TypeVar("S", bound=Followed)

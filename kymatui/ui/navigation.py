@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+
 _KEPT = 100
+_OBJECT = "object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,9 @@ class Step:
     @property
     def crumb(self) -> str:
         """The word in the top line."""
+        if self.kind == _OBJECT:
+            ref = object_of(self)
+            return f"{ref.kind.kind} {ref.name}"
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
         if self.kind == "delete":
@@ -27,6 +33,17 @@ class Step:
     def same_screen(self, other: Step) -> bool:
         """Whether both are one screen, whatever its tab."""
         return (self.kind, self.about) == (other.kind, other.about)
+
+
+def object_step(ref: ObjectRef) -> Step:
+    """Return what leads to one object; no part of a reference has a slash in it."""
+    return Step(_OBJECT, "/".join((ref.kind.group, ref.kind.version, ref.kind.kind, ref.namespace, ref.name)))
+
+
+def object_of(step: Step) -> ObjectRef:
+    """Return the object that a step leads to."""
+    group, version, kind, namespace, name = step.about.split("/", 4)
+    return ObjectRef(GroupVersionKind(group, version, kind), namespace, name)
 
 
 Trail = tuple[Step, ...]

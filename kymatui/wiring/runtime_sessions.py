@@ -23,6 +23,7 @@ from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
+from kymatui.wiring.objects import read_object
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.rules import read_rules
 from kymatui.wiring.runtimes import owner_of, read_access
@@ -208,6 +209,11 @@ class RuntimeSession:
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
         if self._inner is not None:
             self._inner.follow_owned(refs)
+
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one object whole, from the side that the picture shows it of; raises what that side answers."""
+        at_home = any((fixed.group, fixed.kind) == (ref.kind.group, ref.kind.kind) for fixed in KYMA_KINDS)
+        return read_object(self.home.client if at_home else self.client, ref)
 
     def retry(self) -> None:
         """Asks both sides again, now."""

@@ -24,6 +24,7 @@ from kymatui.wiring.events import EventFollower
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import DEFINITION, DEFINITIONS, FIXED, KYMA_KINDS, KYMA_NAMESPACE, WORKLOADS, module_kinds
 from kymatui.wiring.names import remember_session
+from kymatui.wiring.objects import read_object
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.owned import OwnedFollower
 from kymatui.wiring.rules import read_rules
@@ -189,6 +190,10 @@ class CatalogSession:
         with contextlib.suppress(KymatuiError):
             self._owned.follow(refs)
         self._bell.ring()
+
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one object whole, of a Secret its metadata alone. Asks the server, and raises what it answers."""
+        return read_object(self.client, ref)
 
     def retry(self) -> None:
         """Asks the server now for what failed, is forbidden, or is not there."""

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from kymatui.domain.locating import Locations
 from kymatui.domain.refs import ObjectRef
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot, place_feed
 from kymatui.domain.targets import ClusterTarget
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
 from tests.domain import builders as b
@@ -181,6 +182,8 @@ class StillSession:
         self.retries = 0
         self.looked_at: tuple[ObjectRef, ...] = ()
         self.grown_from: tuple[ObjectRef, ...] = ()
+        self.reads: list[ObjectRef] = []
+        self.server: dict[ObjectRef, Object | KymatuiError] = {}
 
     def start(self, on_change: Callable[[], None]) -> None:
         self._changed = on_change
@@ -197,6 +200,16 @@ class StillSession:
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
         self.grown_from = tuple(refs)
+
+    def read(self, ref: ObjectRef) -> Object:
+        """What a test put into `server`, or what is watched of it; an error is raised."""
+        self.reads.append(ref)
+        found = self.server.get(ref) or Locations.of((*self._snapshot.workloads, *self._snapshot.owned)).find(ref)
+        if isinstance(found, KymatuiError):
+            raise found
+        if found is None:
+            raise NotFoundError(f"{ref} not found", status=404)
+        return found
 
     def retry(self) -> None:
         self.retries += 1

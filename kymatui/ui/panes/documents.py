@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Object, Snapshot
+from kymatui.domain.snapshots import Snapshot
+from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.documents import as_yaml
-from kymatui.ui.text import plain
 from kymatui.ui.widgets.document import Document
 
 
 class DocumentsPane(Pane):
-    """One object at a time: the module's resources, its template, its Manifest, its manager; and any that was asked
-    for from the tree."""
+    """One object at a time: the module's resources, its template, its Manifest, its manager."""
 
     TITLE: ClassVar[str] = "yaml"
 
@@ -34,62 +31,47 @@ class DocumentsPane(Pane):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._row: Row | None = None
-        self._asked: ObjectRef | None = None
-        self._number = 0
-        self._shown = ""
+        self._refs: tuple[ObjectRef, ...] = ()
+        self._chosen: ObjectRef | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="yaml-name")
-        yield Document(id="yaml")
-        yield Static("No object of this module is watched.", id="no-yaml", classes="nothing")
+        yield ObjectView(id="yaml-view")
+        yield Static("No object of this module is known.", id="no-yaml", classes="nothing")
 
     def target(self) -> Widget:
         return self.query_one(Document)
 
     @property
     def note(self) -> str:
-        return self._shown
-
-    def about(self, ref: ObjectRef) -> None:
-        """Shows one object, which need not be among those of the module."""
-        self._asked, self._number = ref, 0
+        if self._chosen is None or len(self._refs) < 2:
+            return ""
+        return f"{self._refs.index(self._chosen) + 1} of {len(self._refs)}"
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         del snapshot
-        self._row = row
-        found = list(self._objects(row))
-        self.set_class(not found, "-empty")
-        if not found:
-            self._shown = ""
-        else:
-            ref, body = found[self._number % len(found)]
-            self._shown = f"{self._number % len(found) + 1} of {len(found)}" if len(found) > 1 else ""
-            self.query_one("#yaml-name", Static).update(Content(plain(str(ref))))
-            self.query_one(Document).show(as_yaml(body))
+        resources = (checked.resource for checked in row.checked)
+        found = [ref for ref in (*resources, row.template, row.manifest, row.manager) if ref is not None]
+        if self._chosen is not None and self._chosen not in found:
+            found.insert(0, self._chosen)  # an object that is deleted is not replaced by another one
+        self._refs = tuple(dict.fromkeys(found))
+        self._show(self._chosen or (found[0] if found else None))
+
+    def _show(self, ref: ObjectRef | None) -> None:
+        self._chosen = ref
+        self.set_class(ref is None, "-empty")
+        if ref is not None:
+            self.query_one(ObjectView).show(ref)
         self.post_message(self.Noted())
 
-    def _objects(self, row: Row) -> Iterator[tuple[ObjectRef, Object]]:
-        resources = (checked.resource for checked in row.checked)
-        refs = (self._asked, *resources, row.template, row.manifest, row.manager)
-        for ref in dict.fromkeys(ref for ref in refs if ref is not None):
-            body = self.kymatui.locations.find(ref)
-            if body is not None:
-                yield ref, body
+    def ask_again(self) -> None:
+        self.query_one(ObjectView).ask_again()
 
     def action_other(self, by: int) -> None:
-        self._number += by
-        snapshot = self.kymatui.snapshot
-        if self._row is not None and snapshot is not None:
-            self.draw(self._row, snapshot)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.query_one(Document).lines) + "\n"
+        if self._chosen is not None:
+            self._show(self._refs[(self._refs.index(self._chosen) + by) % len(self._refs)])
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self.text)
-        self.notify(f"copied {len(self.query_one(Document).lines)} lines", timeout=2)
+        self.query_one(ObjectView).copy()
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        return {"yaml": lambda: self.text}
+        return {"yaml": lambda: self.query_one(ObjectView).text}

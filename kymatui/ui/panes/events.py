@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Static
 
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters import events
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
 
 
 class EventsPane(Pane):
     """They are followed while the module's screen is open."""
 
     TITLE: ClassVar[str] = "events"
+
+    LISTS_OBJECTS: ClassVar[bool] = True
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._refs: Mapping[str, ObjectRef] = {}
 
     def compose(self) -> ComposeResult:
         yield LiveTable(events.COLUMNS, id="events", sort=Sort("age"))
@@ -29,6 +39,14 @@ class EventsPane(Pane):
         return self.query_one(LiveTable)
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
+        self._refs = events.subjects(row, snapshot)
         self.query_one(LiveTable).show(events.event_lines(row, snapshot, self.kymatui.clock()))
         self.set_class(not self.query_one(LiveTable).everything, "-empty")
         self.query_one("#no-events", Static).update(events.why_none(row, snapshot))
+
+    def entry(self) -> ObjectRef | None:
+        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
+
+    @on(RowTable.Chosen)
+    def _chosen(self) -> None:
+        self.open_entry()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import on
@@ -10,10 +11,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.changes import MODULE_COLUMNS, change_rows, change_words
+from kymatui.ui.presenters.changes import MODULE_COLUMNS, change_rows, change_words, subjects
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
@@ -23,6 +25,12 @@ class HistoryPane(Pane):
     """The newest first."""
 
     TITLE: ClassVar[str] = "history"
+
+    LISTS_OBJECTS: ClassVar[bool] = True
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._refs: Mapping[str, ObjectRef] = {}
 
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=Sort("time"))
@@ -36,9 +44,17 @@ class HistoryPane(Pane):
         del snapshot
         app = self.kymatui
         happenings = app.history.of(row.name) if app.history is not None else ()
+        self._refs = subjects(happenings)
         self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
         self.set_class(not happenings, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
         self.query_one("#history-words", Static).update(Content(change_words(self.query_one(LiveTable).current)))
+
+    def entry(self) -> ObjectRef | None:
+        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
+
+    @on(RowTable.Chosen)
+    def _chosen(self) -> None:
+        self.open_entry()

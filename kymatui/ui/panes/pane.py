@@ -13,6 +13,7 @@ from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.link import Looks
+from kymatui.ui.navigation import object_step
 from kymatui.ui.presenters.events import objects_of
 
 if TYPE_CHECKING:
@@ -24,16 +25,11 @@ class Pane(Vertical):
 
     TITLE: ClassVar[str] = ""
 
+    LISTS_OBJECTS: ClassVar[bool] = False
+    """Whether the lines of the tab are about objects, which enter and y open."""
+
     class Noted(Message):
         """The note at the right of the tabs is another one."""
-
-    class Wanted(Message):
-        """Another tab should be opened; `about` says what on."""
-
-        def __init__(self, tab: str, about: ObjectRef | None = None) -> None:
-            super().__init__()
-            self.tab = tab
-            self.about = about
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         """Shows the module as it is now."""
@@ -42,6 +38,21 @@ class Pane(Vertical):
     def target(self) -> Widget:
         """What takes the keyboard."""
         raise AssertionError(f"{type(self).__name__} does not say")
+
+    def ask_again(self) -> None:
+        """Read again what is not watched; for tabs that show such things."""
+
+    def entry(self) -> ObjectRef | None:
+        """Return the object under the cursor; None where the line is about none."""
+        return None
+
+    def open_entry(self) -> None:
+        """Open the object under the cursor on a screen of its own, above this one."""
+        ref = self.entry()
+        if ref is None:
+            self.notify("this line is about no object", timeout=3)
+        else:
+            self.kymatui.ways.open(object_step(ref))
 
     def looks(self, row: Row) -> Looks:
         """What has to be followed for it; the events on every tab, so that they are there when one turns to them."""

@@ -30,6 +30,8 @@ class ResourcesPane(Pane):
 
     TITLE: ClassVar[str] = "resources"
 
+    LISTS_OBJECTS: ClassVar[bool] = True
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "fold(True)", "Fold", id="module.fold"),
         Binding("right", "fold(False)", "Unfold", id="module.unfold"),
@@ -96,12 +98,12 @@ class ResourcesPane(Pane):
         self._folded = set() if self._folded else set(foldable(self._roots))
         self._redraw()
 
+    def entry(self) -> ObjectRef | None:
+        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
+
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        ref = self._refs.get(event.key)
-        if ref is None:
-            self.action_fold(event.key not in self._folded)
-        elif self.kymatui.locations.find(ref) is not None:
-            self.post_message(self.Wanted("yaml", ref))
+        if event.key in self._refs:
+            self.open_entry()
         else:
-            self.notify("objects of this kind are not watched, so there is nothing to show", timeout=3)
+            self.action_fold(event.key not in self._folded)

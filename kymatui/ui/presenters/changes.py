@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 
 from kymatui.domain.histories import Happening
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import state_of
 from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
@@ -32,6 +33,15 @@ def change_rows(happenings: Iterable[Happening], now: float) -> list[Row]:
     return [_row(one, now) for one in happenings]
 
 
+def subjects(happenings: Iterable[Happening]) -> dict[str, ObjectRef]:
+    """Return by the key of its line the object that a change is about, where it is about one."""
+    return {_key(one): one.ref for one in happenings if one.ref is not None}
+
+
+def _key(one: Happening) -> str:
+    return f"{one.module}\0{one.at}\0{one.about}\0{one.what}"
+
+
 def change_words(row: Row | None) -> str:
     """The whole of one line; in the table it is often cut."""
     if row is None:
@@ -52,7 +62,7 @@ def _row(one: Happening, now: float) -> Row:
         "since": Cell("" if one.since is None else span(now - one.since), "muted", order=one.since or 0.0),
         "about": Cell(plain(one.about), "muted"),
     }
-    return Row(f"{one.module}\0{one.at}\0{one.about}\0{one.what}", cells)
+    return Row(_key(one), cells)
 
 
 def _value(text: str) -> Cell:

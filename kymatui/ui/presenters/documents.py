@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
+from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
+from kymatui.ui.text import plain
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FIRST = ("apiVersion", "kind", "metadata", "spec", "data", "status")
 
 
@@ -24,7 +30,58 @@ def _readable(value: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(metadata, Mapping):
         found["metadata"] = {key: item for key, item in metadata.items() if key != "managedFields"}
     if found.get("kind") == "Secret":
+        found["metadata"] = _without_applied(found.get("metadata"))
         for part in ("data", "stringData"):
             if isinstance(found.get(part), Mapping):
                 found[part] = {key: f"({len(str(item))} characters)" for key, item in found[part].items()}
     return found
+
+
+def _without_applied(metadata: object) -> object:
+    """Return a Secret's metadata without its data, which `kubectl apply` repeats in an annotation."""
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(annotations, Mapping) or _APPLIED not in annotations:
+        return metadata
+    hidden = f"({len(str(annotations[_APPLIED]))} characters)"
+    return {**metadata, "annotations": {**annotations, _APPLIED: hidden}}
+
+
+class Reading(Enum):
+    """How one object is known."""
+
+    WATCHED = "watched"
+    LOADING = "loading"
+    READ = "read"
+    GONE = "gone"
+    FORBIDDEN = "forbidden"
+    FAILED = "failed"
+
+
+def reading_of(error: KymatuiError) -> Reading:
+    """Return what an error means for the object that was asked for."""
+    if isinstance(error, NotFoundError):
+        return Reading.GONE
+    return Reading.FORBIDDEN if isinstance(error, ForbiddenError) else Reading.FAILED
+
+
+def reading_line(reading: Reading, error: str, *, at: float, has_body: bool, is_secret: bool) -> tuple[str, str]:
+    """Return the line above an object with its tone: how it is known, and what to do where it is not."""
+    hidden = "; the data of a Secret is not read" if is_secret else ""
+    last = f"; below as of {_moment(at)}" if has_body else ""
+    match reading:
+        case Reading.WATCHED:
+            return f"watched{hidden}", "muted"
+        case Reading.LOADING:
+            return f"loading{last}", "processing"
+        case Reading.READ:
+            return f"read at {_moment(at)}{hidden}; ctrl-r reads it again", "muted"
+        case Reading.GONE:
+            return f"not found: {plain(error)}{last}", "warning"
+        case Reading.FORBIDDEN:
+            return f"forbidden: {plain(error)}{last}", "warning"
+        case Reading.FAILED:
+            return f"cannot be read: {plain(error)}{last}; ctrl-r retries", "error"
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%H:%M:%S UTC", time.gmtime(at))

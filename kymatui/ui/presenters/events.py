@@ -27,10 +27,19 @@ COLUMNS = (
 
 
 def event_lines(module: Row, snapshot: Snapshot, now: float) -> list[Line]:
-    wanted = {(ref.kind.kind, ref.namespace, ref.name) for ref in objects_of(module)}
-    found = [event for event in snapshot.events if _subject(event) in wanted]
-    found.sort(key=_when, reverse=True)
-    return [_line(event, now) for event in found]
+    return [_line(event, now) for event, _ in _events(module, snapshot)]
+
+
+def subjects(module: Row, snapshot: Snapshot) -> dict[str, ObjectRef]:
+    """Return by the key of its line the object that an event is about."""
+    return {_key(event): ref for event, ref in _events(module, snapshot)}
+
+
+def _events(module: Row, snapshot: Snapshot) -> list[tuple[Mapping[str, Any], ObjectRef]]:
+    """Return the events of the module's objects with these objects, the newest first."""
+    wanted = {(ref.kind.kind, ref.namespace, ref.name): ref for ref in objects_of(module)}
+    found = [(event, wanted[_subject(event)]) for event in snapshot.events if _subject(event) in wanted]
+    return sorted(found, key=lambda pair: _when(pair[0]), reverse=True)
 
 
 def tail(module: Row, snapshot: Snapshot, now: float, count: int = 5) -> list[Fact]:
@@ -94,8 +103,6 @@ def _count(event: Mapping[str, Any]) -> int:
 
 def _line(event: Mapping[str, Any], now: float) -> Line:
     kind, _, name = _subject(event)
-    metadata = event.get("metadata")
-    uid = str(metadata.get("uid", "")) if isinstance(metadata, Mapping) else ""
     warning = event.get("type") == "Warning"
     cells = {
         "age": Cell(span(now - _when(event)) if _when(event) else "", "muted", order=-_when(event)),
@@ -105,4 +112,11 @@ def _line(event: Mapping[str, Any], now: float) -> Line:
         "count": Cell(str(_count(event) or ""), "muted", order=_count(event)),
         "message": Cell(plain(str(event.get("message", "")))),
     }
-    return Line(uid or f"{kind}/{name}/{event.get('reason')}/{_when(event)}", cells)
+    return Line(_key(event), cells)
+
+
+def _key(event: Mapping[str, Any]) -> str:
+    metadata = event.get("metadata")
+    uid = str(metadata.get("uid", "")) if isinstance(metadata, Mapping) else ""
+    kind, _, name = _subject(event)
+    return uid or f"{kind}/{name}/{event.get('reason')}/{_when(event)}"

@@ -37,7 +37,7 @@ PANES: tuple[type[Pane], ...] = (
     HistoryPane,
 )
 TABS = tuple(Tab(str(number), pane.TITLE) for number, pane in enumerate(PANES, 1))
-_KEYS = dict(zip("dtxveyh", (pane.TITLE for pane in PANES), strict=True))
+_KEYS = {key: pane.TITLE for key, pane in zip("dtxveyh", PANES, strict=True) if pane is not DocumentsPane}
 
 
 class ModuleScreen(ActingScreen):
@@ -52,6 +52,7 @@ class ModuleScreen(ActingScreen):
             Binding(key, f"tab('{title}')", title.capitalize(), show=False, id=f"module.{title}")
             for key, title in _KEYS.items()
         ),
+        Binding("y", "yaml", "YAML, of the object under the cursor where there is one", show=False, id="module.yaml"),
         Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
         Binding("shift+tab", "next_tab(-1)", "Tab before", show=False, id="module.previous-tab"),
     ]
@@ -148,6 +149,17 @@ class ModuleScreen(ActingScreen):
         titles = [tab.label for tab in TABS]
         await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
 
+    async def action_yaml(self) -> None:
+        """The object that a line is about, or the tab with the module's own."""
+        if self.pane is not None and self.pane.LISTS_OBJECTS:
+            self.pane.open_entry()
+        else:
+            await self.action_tab(DocumentsPane.TITLE)
+
+    def ask_again(self) -> None:
+        if self.pane is not None:
+            self.pane.ask_again()
+
     async def show_tab(self, tab: str) -> None:
         if tab and tab != self._tab:
             await self._open(tab)
@@ -155,14 +167,6 @@ class ModuleScreen(ActingScreen):
     @on(ViewTabs.Chosen)
     async def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
         await self.action_tab(TABS[event.number].label)
-
-    @on(Pane.Wanted)
-    async def _tab_wanted(self, event: Pane.Wanted) -> None:
-        pane = await self._open(event.tab)
-        if isinstance(pane, DocumentsPane) and event.about is not None:
-            pane.about(event.about)
-        self.kymatui.ways.visits.turn(event.tab)
-        self.show_catalog()
 
     # search
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kymatui.ui.screens.framed import FramedScreen
 
 HOME = Step("modules")
-KINDS = ("modules", "module", "channels", "problems", "changes", "jobs", "job", "delete")
+KINDS = ("modules", "module", "object", "channels", "problems", "changes", "jobs", "job", "delete")
 
 
 def key_scopes(app: type) -> Iterator[Scope]:
@@ -34,6 +34,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.matrix import MatrixScreen
     from kymatui.ui.screens.menu import MenuScreen
     from kymatui.ui.screens.module import PANES, ModuleScreen
+    from kymatui.ui.screens.object import ObjectScreen
     from kymatui.ui.screens.plan import PlanScreen
     from kymatui.ui.screens.problems import ProblemsScreen
     from kymatui.ui.widgets.document import Document
@@ -43,6 +44,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
 
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
         yield scope(app, screen, LiveTable)
+    yield scope(app, ObjectScreen, Document)
     yield scope(app, FleetScreen, RuntimeTable)
     fleets = (SpreadScreen, WaitsScreen, RecentScreen, CompareScreen, SyncScreen, WindowsScreen, WatchersScreen)
     yield from (scope(app, sight, LiveTable) for sight in fleets)
@@ -97,6 +99,11 @@ def screen_for(step: Step) -> FramedScreen:
         from kymatui.ui.screens.departing import DepartingScreen
 
         return DepartingScreen(step.about)
+    if step.kind == "object":
+        from kymatui.ui.navigation import object_of
+        from kymatui.ui.screens.object import ObjectScreen
+
+        return ObjectScreen(object_of(step))
     if step.kind == "changes":
         from kymatui.ui.screens.changes import ChangesScreen
 

@@ -1,0 +1,126 @@
+"""One object as YAML: as it is watched, or, where no more than a part of it is watched, as the server has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.reading import Reader
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.snapshots import Object
+from kymatui.domain.texts import counted
+from kymatui.errors import KymatuiError, UnreachableError
+from kymatui.ui.link import defect
+from kymatui.ui.presenters.documents import Reading, as_yaml, reading_line, reading_of
+from kymatui.ui.text import plain
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.tones import toned
+
+if TYPE_CHECKING:
+    from kymatui.ui.app import KymatuiApp
+
+
+class ObjectView(Vertical):
+    """Reads in a worker, again when what is watched of the object changes. Another object is never shown instead."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._ref: ObjectRef | None = None
+        self._body: Object | None = None
+        self._reading = Reading.LOADING
+        self._error = ""
+        self._at = 0.0
+        self._asked: tuple[ObjectRef, str] | None = None  # the object that was read last, and its resourceVersion then
+        self._asking: ObjectRef | None = None
+        self._note = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="yaml-name")
+        yield Static("", id="yaml-state")
+        yield Document(id="yaml")
+
+    @property
+    def kymatui(self) -> KymatuiApp:
+        return cast("KymatuiApp", self.app)
+
+    @property
+    def document(self) -> Document:
+        return self.query_one(Document)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.document.lines) + "\n"
+
+    def copy(self) -> None:
+        self.app.copy_to_clipboard(self.text)
+        self.notify(f"copied {counted(len(self.document.lines), 'line')}", timeout=2)
+
+    def show(self, ref: ObjectRef) -> None:
+        """Show an object, or the same one as it is now."""
+        if ref != self._ref:
+            self._ref, self._body, self._asked = ref, None, None
+            self._reading, self._error = Reading.LOADING, ""
+        locations, now = self.kymatui.locations, self.kymatui.clock()
+        whole = locations.whole(ref)
+        if whole is not None:
+            self._body, self._reading, self._at, self._asked = whole, Reading.WATCHED, now, None
+        else:
+            part = locations.find(ref)
+            version = Reader(part).child("metadata").text("resourceVersion") if part is not None else ""
+            if self._asked != (ref, version) and self._asking != ref:
+                self._asked, self._asking = (ref, version), ref
+                self._read(ref)
+        self._draw()
+
+    def ask_again(self) -> None:
+        """Read the object again."""
+        self._asked = None
+        if self._ref is not None:
+            self.show(self._ref)
+
+    def note(self, text: str) -> None:
+        """Show a text behind the name of the object."""
+        self._note = text
+        self._draw()
+
+    @work(exclusive=True, group="object", exit_on_error=False)
+    async def _read(self, ref: ObjectRef) -> None:
+        """Read in a thread; the next object that is asked for cancels it."""
+        app, error = self.kymatui, None
+        body: Object | None = None
+        try:
+            session = app.view.session
+            if session is None:
+                raise UnreachableError("there is no connection to the cluster yet")
+            body = await app.desk.aside(lambda: session.read(ref))
+        except KymatuiError as failure:
+            error = failure
+        except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
+            error = defect(failure)
+        self._asking = None
+        self._take(body, error)
+        if self.is_mounted:
+            self.show(ref)
+
+    def _take(self, body: Object | None, error: KymatuiError | None) -> None:
+        if body is not None:
+            self._body, self._reading, self._error, self._at = body, Reading.READ, "", self.kymatui.clock()
+        elif error is not None:
+            self._reading, self._error = reading_of(error), str(error)
+
+    def _draw(self) -> None:
+        ref, body = self._ref, self._body
+        if ref is None or not self.query(Document):
+            return
+        is_secret = (ref.kind.group, ref.kind.kind) == ("", "Secret")
+        line, tone = reading_line(
+            self._reading, self._error, at=self._at, has_body=body is not None, is_secret=is_secret
+        )
+        self.query_one("#yaml-name", Static).update(Content(plain(f"{ref}   {self._note}".rstrip())))
+        self.query_one("#yaml-state", Static).update(toned(line, tone))
+        self.document.show(as_yaml(body) if body is not None else "")
