@@ -21,8 +21,9 @@ ALLOWED: dict[str, set[str]] = {
     "sandbox": {"errors", "domain", "helm", "ocm", "engine"},
     "settings": {"errors", "domain"},
     "wiring": {"errors", "domain", "helm", "ocm", "engine", "adapters", "sandbox", "settings"},
-    "cli": {"errors", "domain", "helm", "ocm", "engine", "settings", "wiring"},
-    "ui": {"errors", "domain", "engine", "settings", "wiring"},
+    "actions": {"errors", "domain", "helm", "ocm", "engine"},
+    "cli": {"errors", "domain", "helm", "ocm", "engine", "actions", "settings", "wiring"},
+    "ui": {"errors", "domain", "engine", "actions", "settings", "wiring"},
 }
 
 # The front door opens the screen, and the check of an installation looks at it; nothing else in `cli` may know `ui`.

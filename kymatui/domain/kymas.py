@@ -110,7 +110,8 @@ def _tracking(reader: Reader, key: str) -> Tracking | None:
     return Tracking(ObjectRef(kind, meta.text("namespace"), meta.text("name")), meta.integer("generation"))
 
 
-def _request(entry: Reader) -> ModuleRequest:
+def read_request(entry: Reader) -> ModuleRequest:
+    """Read an entry of `spec.modules`; absent fields have the CRD's defaults."""
     return ModuleRequest(
         name=entry.text("name"),
         channel=entry.text("channel"),
@@ -147,7 +148,7 @@ def read_kyma(raw: object) -> Kyma | Malformed:
         meta=meta,
         channel=spec.text("channel"),
         skip_maintenance_windows=spec.flag("skipMaintenanceWindows"),
-        modules=tuple(entry for entry in map(_request, spec.children("modules")) if entry.name),
+        modules=tuple(entry for entry in map(read_request, spec.children("modules")) if entry.name),
         state=status.text("state"),
         active_channel=status.text("activeChannel"),
         conditions=read_conditions(status),

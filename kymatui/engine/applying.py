@@ -11,6 +11,7 @@ from kymatui.engine.adopting import take_over
 from kymatui.engine.awaiting import vanishes, wait_gone, wait_ready
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
+from kymatui.engine.deletion import delete_object, uid_of
 from kymatui.engine.documents import digest
 from kymatui.engine.finalizers import held_by
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
@@ -18,11 +19,11 @@ from kymatui.engine.hooks import run_hooks
 from kymatui.engine.inheriting import inherit
 from kymatui.engine.inventories import Inventory, Item, State, merged, revived
 from kymatui.engine.keeping import Keeper
-from kymatui.engine.ordering import defined_kinds, identity, is_definition
+from kymatui.engine.ordering import defined_kinds, identity, is_definition, is_namespace
 from kymatui.engine.planning import NAMESPACE, installed, keeper_for, own_namespace
 from kymatui.engine.plans import Action, Part, Plan, Step
 from kymatui.engine.ports import Object
-from kymatui.engine.pruning import others_claim, phases
+from kymatui.engine.pruning import Losses, others_claim, phases
 from kymatui.engine.refusing import refuse
 from kymatui.engine.running import Progress, Run
 from kymatui.engine.sighting import conflicts_of, is_yielding, observe
@@ -31,7 +32,6 @@ from kymatui.errors import (
     ClusterError,
     ConflictError,
     KymatuiError,
-    NotFoundError,
     OutdatedError,
     PartlyDoneError,
     ServerError,
@@ -92,6 +92,7 @@ class _Application:
         self._total = len(plan.writes)
         self._written: list[ObjectRef] = []
         self._deleted: list[ObjectRef] = []
+        self._left_over: list[str] = []
         self._inventory: Inventory | None = None
         self._keeper: Keeper = keeper_for(self._bundle, run.cluster, run.clock)
 
@@ -281,7 +282,8 @@ class _Application:
         return self._keeper.note(replace(inventory, resource_created=True))
 
     def _prune(self) -> None:
-        for phase in phases(self.plan.steps):
+        for whole in phases(self.plan.steps):
+            phase = [step for step in whole if not self._takes_unseen(step)]
             uids = each(phase, self._delete, self.run.cancel, self.run.limits.width)
             gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
             left = wait_gone(self.run, gone, self.run.limits.gone, held_by, gone)
@@ -291,17 +293,36 @@ class _Application:
                     f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
                     hint="whoever set the finalizers has to remove them; run it again then",
                 )
+        if self._left_over:
+            said = "; ".join(self._left_over)
+            raise PartlyDoneError(f"{self._bundle.name} is applied; not deleted: {said}", hint="review a new plan")
+
+    def _takes_unseen(self, step: Step) -> bool:
+        """Whether something would go with an object that the plan did not display; it is named then, and left."""
+        if not (is_definition(step.ref) or is_namespace(step.ref)):
+            return False
+        live = self.run.cluster.get(step.ref)
+        if live is None:
+            return False
+        mine = own_holder(self._bundle)
+        loss = Losses(self.run.cluster, mine, self.run.cancel, self.run.limits.width).of(live)
+        named = zip(loss.names, loss.uids, strict=True)
+        unseen = [name for name, uid in named if uid not in step.takes]
+        if unseen:
+            self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
+        return bool(unseen)
 
     def _delete(self, step: Step) -> str:
         """Returns the uid of what is deleted, "" where there is nothing to wait for."""
         live = self.run.cluster.get(step.ref)
         if live is None or others_claim(live, own_holder(self._bundle), Item(step.ref)):
             return ""
-        uid = str(live["metadata"].get("uid") or "")
+        uid = step.uid or dict(self.plan.observed)[step.ref].uid
+        if uid_of(live) != uid:
+            self._left_over.append(f"{step.ref}: it was created again after the plan was displayed")
+            return ""
         with self.run.step("delete", step.ref):
-            try:
-                self.run.cluster.delete(step.ref, uid=uid)
-            except NotFoundError:
+            if not delete_object(self.run, step.ref, uid):
                 return ""
         self._deleted.append(step.ref)
         return uid

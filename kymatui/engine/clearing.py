@@ -1,7 +1,7 @@
 """Deleting what a module's manager looks after, while the manager is still there to let it go.
 
-What is left is counted anew after every round, for users may make more of it while the rest goes. Nothing is remembered
-between two calls: whoever calls again, from whatever machine, goes on with what the cluster says then.
+What is left is counted again before every round: what users create meanwhile was accepted in no plan, and stops the
+deletion. Nothing is remembered between two calls: the next, from any machine, starts from what the cluster says then.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kymatui.domain.deletion import AcceptedObjects, named
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.awaiting import THE_CLUSTERS, wait_gone
 from kymatui.engine.concurrency import each
+from kymatui.engine.deletion import delete_object
 from kymatui.engine.finalizers import held_by
 from kymatui.engine.ports import Object
 from kymatui.engine.remaining import Instance, Instances
 from kymatui.engine.running import Progress, Run
-from kymatui.errors import ConflictError, NotFoundError, PartlyDoneError, RefusedError
+from kymatui.errors import PartlyDoneError, RefusedError
 
 _ROUNDS: Final = 3
 _SHOWN: Final = 10
@@ -25,12 +27,14 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person agreed to.
+    """What a person accepted.
 
+    accepted        the objects that the plan displayed: no other is deleted
     cascade         what the module's users made, and its manager looks after, is deleted
     accept_unknown  kinds that may not be listed are taken for empty
     """
 
+    accepted: AcceptedObjects
     cascade: bool = False
     accept_unknown: bool = False
 
@@ -48,6 +52,21 @@ def refuse_unless_agreed(remaining: Instances, name: str, consent: Consent) -> N
             f"{name} still manages {len(remaining.theirs)} object(s): {listed(remaining.theirs)}",
             hint="delete them first, or ask for it with cascade",
         )
+    refuse_unseen(remaining, name, consent.accepted)
+
+
+def refuse_unseen(remaining: Instances, name: str, accepted: AcceptedObjects) -> None:
+    """Raise RefusedError that names what the plan did not display, and what the deletion would destroy or block."""
+    if unseen := unseen_in(remaining.instances, accepted):
+        raise RefusedError(
+            f"{name}: {named(one.ref for one in unseen)} was created after the plan was displayed, and is not deleted",
+            hint="run it again to review the new plan",
+        )
+
+
+def unseen_in(instances: Iterable[Instance], accepted: AcceptedObjects) -> tuple[Instance, ...]:
+    """Return what the plan did not display; objects of Kubernetes' own kinds stay in any case."""
+    return tuple(one for one in instances if not (one.shared or accepted.has(one.ref, one.uid)))
 
 
 def listed(instances: Sequence[Instance]) -> str:
@@ -62,16 +81,16 @@ def clear(
     """Deletes the users' objects, then (with `own`) those that came with the module, and waits until all are gone.
 
     What went is added to `gone`. Objects of Kubernetes' own kinds are left alone: nobody can tell which are the
-    module's. Raises RefusedError before anything is deleted, PartlyDoneError with who has to act.
+    module's. Raises RefusedError where something is left that was not accepted, PartlyDoneError with who has to act.
     """
     for _ in range(_ROUNDS):
         remaining = count()
         refuse_unless_agreed(remaining, name, consent)
-        groups = [[one for one in remaining.theirs if not one.shared], [*remaining.ours] if own else []]
-        if not any(groups):
+        theirs = [one for one in remaining.theirs if not one.shared]
+        some = theirs or ([*remaining.ours] if own else [])
+        if not some:
             return
-        for some in filter(None, groups):
-            _remove(run, some, gone)
+        _remove(run, some, gone)
     left = [one for one in count().instances if not one.shared and (own or not one.ours)]
     if left:
         raise PartlyDoneError(f"somebody makes more of what {name} manages: {listed(left)}")
@@ -83,14 +102,12 @@ def _remove(run: Run, some: Sequence[Instance], gone: list[ObjectRef]) -> None:
 
 
 def _delete(run: Run, one: Instance) -> None:
-    """Only the object that was counted: another one of its name is counted again, and asked about."""
+    """Delete only the object that was counted: another one of its name is counted again, and was not accepted."""
     if one.deleted_at is None:
         with run.step("delete", one.ref):
-            try:
-                run.cluster.delete(one.ref, uid=one.uid, propagation="Foreground")
-            except (NotFoundError, ConflictError):
-                return
-        run.tell(Progress(f"deleting {one.ref}", one.ref))
+            was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
+        if was_there:
+            run.tell(Progress(f"deleting {one.ref}", one.ref))
 
 
 def wait_until_gone(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[ObjectRef]) -> None:

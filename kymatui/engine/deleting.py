@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.bundles import BundleHook
 from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, wait_until_gone
 from kymatui.engine.concurrency import each
+from kymatui.engine.deletion import delete_object, uid_of
 from kymatui.engine.emptiness import others_in
 from kymatui.engine.holders import holder, inventory_name, parting_patch
 from kymatui.engine.hooks import run_hooks
@@ -24,14 +26,10 @@ from kymatui.engine.releases import ReleaseKeeper
 from kymatui.engine.remaining import GroupKind, Instances, count_remaining, managed_kinds
 from kymatui.engine.removals import Removal, own_marks, removal_steps
 from kymatui.engine.running import Progress, Run
-from kymatui.errors import (
-    CancelledError,
-    ConflictError,
-    KymatuiError,
-    NotFoundError,
-    OutdatedError,
-    PartlyDoneError,
-)
+from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
+
+_UNSEEN: Final = "it was created after the plan was displayed"
+_NOTHING: Final[Mapping[ObjectRef, Object]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +41,14 @@ class Deleted:
     lost: tuple[ObjectRef, ...] = ()
 
 
-def delete(found: Removal, run: Run, *, cascade: bool = False, accept_unknown: bool = False) -> Deleted:
-    """Carries out a removal.
-
-    cascade         also what the module's users made, and its manager looks after, is deleted
-    accept_unknown  kinds that may not be listed are taken for empty
+def delete(found: Removal, run: Run, consent: Consent) -> Deleted:
+    """Carries out a removal, of exactly what was accepted: what was created since is left, and named.
 
     Raises RefusedError before anything is deleted (OutdatedError where something else is installed than was looked at),
     PartlyDoneError when something does not go (run it again to go on).
     """
     refuse_another_cluster(found.cluster, run)
-    inventory, consent = found.inventory, Consent(cascade, accept_unknown)
+    inventory = found.inventory
     refuse_unless_agreed(found.remaining, inventory.name, consent)
     deletion = _Deletion(found, run, consent)
     try:
@@ -80,6 +75,10 @@ def refuse_another(then: Inventory, now: Inventory) -> None:
     )
 
 
+def _left(step: Step) -> Step:
+    return replace(step, action=Action.KEEP, reason=_UNSEEN)
+
+
 class _Deletion:
     """One removal on its way."""
 
@@ -101,6 +100,7 @@ class _Deletion:
         refuse_another(self._inventory, inventory)
         self._inventory = inventory
         self._kinds = managed_kinds(inventory, self.run.cluster)
+        refuse_unless_agreed(self._count(), inventory.name, self._consent)
         if inventory.state is not State.DELETING:
             inventory = replace(inventory, state=State.DELETING, done=())
             inventory = self._inventory = keeper.note(inventory)
@@ -139,11 +139,16 @@ class _Deletion:
         steps = self._steps(Part.OBJECT)
         self._kept += [step for step in steps if step.action is Action.KEEP]
         for number in sorted({step.wave for step in steps}):
-            wave = [step.ref for step in steps if step.wave == number and step.action is Action.DELETE]
-            self._remove(dict.fromkeys(wave), "which is a part of the module")
+            wave = [step for step in steps if step.wave == number and step.action is Action.DELETE]
+            self._remove(wave, "which is a part of the module")
 
     def _steps(self, part: Part) -> tuple[Step, ...]:
-        return removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
+        """What is there of a part now; what the plan did not display stays."""
+        steps = removal_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
+        return tuple(step if self._is_accepted(step) else _left(step) for step in steps)
+
+    def _is_accepted(self, step: Step) -> bool:
+        return step.action is Action.KEEP or self._consent.accepted.has(step.ref, step.uid)
 
     def _delete_definitions(self) -> None:
         """Those of which nothing is left; with the others would go what somebody made since."""
@@ -152,12 +157,14 @@ class _Deletion:
                 self._kept.append(step)
                 continue
             live = self.run.cluster.get(step.ref)
+            if live is not None and self.run.backup is not None:
+                self.run.backup.save(live)
             count = self._instances_of(live) if live is not None else 0  # the last request before it is deleted
             if count:
                 reason = f"{count} object(s) of its kind are there"
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
-            else:
-                self._remove({step.ref: live} if live is not None else {}, "which has no instances")
+            elif live is not None:
+                self._remove([step], "which has no instances", {step.ref: live})
         self.run.cluster.forget_kinds()
 
     def _instances_of(self, definition: Object) -> int:
@@ -165,36 +172,37 @@ class _Deletion:
         found = count_remaining(self._inventory, self.run.cluster, tuple(kinds), self.run.cancel, self.run.limits.width)
         return len(found.instances) + len(found.unknown)
 
-    def _remove(self, wanted: Mapping[ObjectRef, Object | None], why: str) -> None:
+    def _remove(self, steps: Sequence[Step], why: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
         """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act.
 
-        What was read a moment ago, and was found to be ours, is not read again.
+        What was `read` a moment ago, and was found to be ours, is not read again.
         """
-        if not wanted:
+        if not steps:
             return
-        uids = each(list(wanted.items()), self._delete, self.run.cancel, self.run.limits.width)
-        waited = {ref: uid for ref, uid in zip(wanted, uids, strict=True) if uid}
-        wait_until_gone(self.run, waited, why, self.gone)
+        uids = each(steps, lambda step: self._delete(step, read), self.run.cancel, self.run.limits.width)
+        waited = {step.ref: uid for step, uid in zip(steps, uids, strict=True) if uid}
+        if waited:
+            wait_until_gone(self.run, waited, why, self.gone)
 
-    def _delete(self, pair: tuple[ObjectRef, Object | None]) -> str:
-        ref, read = pair
-        live = read if read is not None else self.run.cluster.get(ref)
+    def _delete(self, step: Step, read: Mapping[ObjectRef, Object]) -> str:
+        """The uid to wait for; "" where it is gone, is another's now, or was created again since."""
+        ref = step.ref
+        live = read[ref] if ref in read else self.run.cluster.get(ref)
         if live is None:
             return ""
         item = self._inventory.item(ref)
-        if item is not None and read is None and ref.kind != NAMESPACE and self._claimed(live, item):
+        if item is not None and ref not in read and ref.kind != NAMESPACE and self._claimed(live, item):
             return ""
-        uid = str(live["metadata"].get("uid") or "")
+        if uid_of(live) != step.uid:
+            self._kept.append(_left(step))
+            return ""
         if not live["metadata"].get("deletionTimestamp"):
+            version = str(live["metadata"].get("resourceVersion") or "")
             with self.run.step("delete", ref):
-                try:
-                    self.run.cluster.delete(ref, uid=uid)
-                except NotFoundError:
-                    return ""  # somebody was faster
-                except ConflictError as error:
-                    raise OutdatedError(f"{ref} was replaced by another object meanwhile") from error
+                if not delete_object(self.run, ref, step.uid, version):
+                    return ""  # it is gone, or another one has its name now
         self.run.tell(Progress(f"deleting {ref}", ref))
-        return uid
+        return step.uid
 
     def _claimed(self, live: Object, item: Item) -> str:
         return others_claim(live, own_marks(self._inventory), item)
@@ -214,40 +222,45 @@ class _Deletion:
                 self._kept.append(step)
             elif step.ref == own:
                 self._let_go()
-                self._remove({own: None}, "which was made for the module")
+                self._remove([step], "which was made for the module")
                 return
             else:
-                self._remove({step.ref: None}, "which is a part of the module")
+                self._remove([step], "which is a part of the module")
         self._let_go()
         with self.run.step("forget", self._inventory.name):
             keeper.remove(self._inventory)
 
     def _let_go(self) -> None:
-        """What stays is nobody's part any more: whoever comes next may take it."""
+        """Removes the marks from what stays; what the plan did not display is not touched."""
         mine = own_marks(self._inventory)
 
         def unmark(step: Step) -> None:
             live = self.run.cluster.get(step.ref)
             if live is None or holder(live) not in (None, mine):
                 return
+            if not self._consent.accepted.has(step.ref, uid_of(live)):
+                return
             patch = parting_patch(live, mine, found=step.adopted)
             if patch is None:
                 return
+            patch["metadata"]["uid"] = uid_of(live)  # the server refuses it for another object of that name
             with self.run.step("let go", step.ref):
                 self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
 
         each(self._kept, unmark, self.run.cancel, self.run.limits.width)
 
     def _others(self, namespace: str) -> tuple[str, ...]:
-        mine = own_marks(self._inventory)
+        """What in a namespace is not the module's, or was not displayed, in words."""
         name, prefix = inventory_name(self._inventory.name), f"sh.helm.release.v1.{self._inventory.name}.v"
 
         def is_ours(ref: ObjectRef, body: Object) -> bool:
             kept = ref.kind.kind == "Secret" and ref.name.startswith(prefix)
-            known = self._inventory.item(ref)
-            return ref.name == name or kept or (known is not None and not known.adopted and holder(body) == mine)
+            known, accepted = self._inventory.item(ref), self._consent.accepted
+            ours = known is not None and not known.adopted and not self._claimed(body, known)
+            return ref.name == name or kept or (ours and accepted.has(ref, uid_of(body)))
 
-        return others_in(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
+        found = others_in(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
+        return tuple(one.words for one in found)
 
     def told(self) -> str:
         return f"{len(self.gone)} object(s) are gone"

@@ -7,9 +7,14 @@ Nothing is remembered: whoever looks again, later or from another machine, finds
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
+from kymatui.domain.deletion import AcceptedObjects
+from kymatui.domain.kymas import ModuleRequest, read_request
+from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.remaining import Instance, Instances
 from kymatui.engine.removals import Removal
@@ -86,6 +91,8 @@ class Departure:
     control      the cluster of the Manifest, where that is another: "" where both are on the same
     reported_by_manifest  what the Manifest says of itself
     refusal      why it cannot be deleted from here
+    entry        what the Kyma requests of it, None where it has no entry
+    manifest_uid of its Manifest, "" where there is none
     """
 
     cluster: str
@@ -106,6 +113,16 @@ class Departure:
     control: str = ""
     reported_by_manifest: str = ""
     refusal: str = ""
+    entry: ModuleRequest | None = None
+    manifest_uid: str = ""
+
+    @property
+    def accepted(self) -> AcceptedObjects:
+        """The objects that it displays: what a person accepts with it."""
+        shown = AcceptedObjects.of((one.ref, one.uid) for one in self.remaining.instances)
+        manifest = AcceptedObjects.of([(self.manifest, self.manifest_uid)] if self.manifest is not None else ())
+        own = self.found.accepted if self.found is not None else AcceptedObjects()
+        return shown | manifest | own
 
     @property
     def theirs(self) -> tuple[Instance, ...]:
@@ -170,6 +187,11 @@ class Departure:
         )
 
 
+def requested(entry: Mapping[str, Any] | None) -> ModuleRequest | None:
+    """Return what an entry of the Kyma requests, however it is written."""
+    return read_request(Reader(entry)) if entry is not None else None
+
+
 def taken_up(agreed: Departure, seen: Departure, *, has_left: bool = False) -> str:
     """Who has taken the module up since its deletion was agreed to; "" where nobody has.
 
@@ -180,6 +202,15 @@ def taken_up(agreed: Departure, seen: Departure, *, has_left: bool = False) -> s
     if seen.charge is Charge.DIRECT and agreed.charge is not Charge.DIRECT:
         return f"somebody has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
     return ""
+
+
+def expected(seen: Departure) -> str:
+    """Who removes the finalizers of what a module manages, and whether he still can."""
+    if seen.manager is None:
+        return f"the manager of {seen.module} is not there, and nobody will remove its finalizers: bring it back first"
+    if not seen.runs:
+        return f"{seen.manager} has to remove the finalizers, and it is not ready: see to it first"
+    return f"{seen.manager} has to remove the finalizers, and it runs: see its log and events"
 
 
 def stations(departure: Departure, *, accept_unknown: bool = False) -> tuple[Station, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.domain.refs import ObjectRef
@@ -24,17 +25,25 @@ _TRANSIENT: Final = frozenset(
 _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Something in a namespace, in words; the uid is "" for a kind that may not be listed."""
+
+    words: str
+    uid: str = ""
+
+
 def others_in(
     cluster: Cluster,
     namespace: str,
     is_ours: Callable[[ObjectRef, Object], bool],
     cancel: threading.Event,
     width: int,
-) -> tuple[str, ...]:
-    """What is in a namespace beside ours, in words; a kind that may not be listed counts as something."""
+) -> tuple[Other, ...]:
+    """What is in a namespace beside ours; a kind that may not be listed counts as something."""
     kinds = [kind for kind in cluster.all_kinds() if _matters(kind)]
     found = each(kinds, lambda kind: _others(cluster, kind, namespace, is_ours), cancel, width)
-    return tuple(words for some in found for words in some)
+    return tuple(other for some in found for other in some)
 
 
 def _matters(kind: ServedKind) -> bool:
@@ -44,13 +53,17 @@ def _matters(kind: ServedKind) -> bool:
 
 def _others(
     cluster: Cluster, kind: ServedKind, namespace: str, is_ours: Callable[[ObjectRef, Object], bool]
-) -> list[str]:
+) -> list[Other]:
     try:
         bodies = cluster.list(kind.gvk, namespace)
     except ForbiddenError:
-        return [f"{kind.resource}, which may not be listed"]
+        return [Other(f"{kind.resource}, which may not be listed")]
     refs = [(ObjectRef(kind.gvk, namespace, body["metadata"]["name"]), body) for body in bodies]
-    return [str(ref) for ref, body in refs if not (_comes_and_goes(ref, body["metadata"]) or is_ours(ref, body))]
+    return [
+        Other(str(ref), str(body["metadata"].get("uid") or ""))
+        for ref, body in refs
+        if not (_comes_and_goes(ref, body["metadata"]) or is_ours(ref, body))
+    ]
 
 
 def _comes_and_goes(ref: ObjectRef, metadata: Mapping[str, Any]) -> bool:

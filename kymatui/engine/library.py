@@ -26,6 +26,7 @@ from kymatui.engine import applying, checking, deleting, planning, removals
 from kymatui.engine.applying import Outcome
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.checking import Report
+from kymatui.engine.clearing import Consent
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.plans import Intent, Plan
 from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
@@ -187,7 +188,7 @@ def uninstall(
         if found is None:
             run.tidy(name, namespace)
             return None
-        return deleting.delete(found, run, cascade=cascade, accept_unknown=accept_unknown)
+        return deleting.delete(found, run, Consent(found.accepted, cascade, accept_unknown))
 
 
 def rollback(

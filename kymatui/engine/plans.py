@@ -53,6 +53,8 @@ class Step:
     adopted    the object was there before, and nobody said that it is his
     event      of a hook: when it runs, "pre-install"; its `wave` is its weight
     inherits   helm wrote to it for the same release: its fields become kymatui's first (see `inheriting`)
+    uid        of the object that is deleted or kept: another one of its name is left
+    takes      uids of what goes with it: the instances of a definition, the content of a namespace
     """
 
     action: Action
@@ -66,6 +68,8 @@ class Step:
     adopted: bool = False
     event: str = ""
     inherits: bool = False
+    uid: str = ""
+    takes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,18 @@ class Cluster(Protocol):
         ...
 
 
+class Backup(Protocol):
+    """Where objects are saved before they are deleted."""
+
+    def holds(self, uid: str, resource_version: str) -> bool:
+        """Whether the object is saved in exactly this state."""
+        ...
+
+    def save(self, body: Object) -> None:
+        """Saves the object as it is, in place of an earlier state."""
+        ...
+
+
 class Blobs(Protocol):
     """Where content comes from that is named by its digest, or by an address."""
 

@@ -11,6 +11,7 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
+from kymatui.engine.deletion import uid_of
 from kymatui.engine.emptiness import others_in
 from kymatui.engine.holders import Holder, holder, own_holder
 from kymatui.engine.inventories import Inventory, Item
@@ -72,29 +73,45 @@ def prune_steps(
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
     mine = own_holder(bundle)
     there = [(item, body) for item, body in zip(gone, live, strict=True) if body is not None]
-    losses = _Losses(cluster, mine, cancel, width)
+    losses = Losses(cluster, mine, cancel, width)
     steps = [_step(intent, item, body, mine, losses) for item, body in there]
     return Pruned(tuple(steps), observed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Losses:
-    """What goes with an object that others live in, in words to put behind a sentence."""
+class Loss:
+    """What goes with an object that others live in: names, and their uids."""
+
+    names: tuple[str, ...] = ()
+    uids: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Looks up what goes with a definition or a namespace."""
 
     cluster: Cluster
     mine: Holder
     cancel: threading.Event
     width: int
 
-    def instances(self, definition: Object) -> str:
-        kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([definition])})
-        found = count((), self.cluster, kinds, self.cancel, self.width)
-        unseen = "you may not list them" if found.unknown else "there are none"
-        return _told([str(one.ref) for one in found.instances], unseen)
+    def of(self, live: Object) -> Loss:
+        """Return what goes with this object; nothing with any other kind."""
+        ref = read_ref(live)
+        if is_definition(ref):
+            kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([live])})
+            found = count((), self.cluster, kinds, self.cancel, self.width)
+            names = tuple(str(one.ref) for one in found.instances)
+            return Loss(names, tuple(one.uid for one in found.instances), bool(found.unknown))
+        if not is_namespace(ref):
+            return Loss()
+        others = others_in(self.cluster, ref.name, lambda _, body: holder(body) == self.mine, self.cancel, self.width)
+        return Loss(tuple(one.words for one in others), tuple(one.uid for one in others))
 
-    def content(self, namespace: str) -> str:
-        others = others_in(self.cluster, namespace, lambda _, body: holder(body) == self.mine, self.cancel, self.width)
-        return _told(others, "nothing else is in it")
+
+def _instances(loss: Loss) -> str:
+    return _told(loss.names, "you may not list them" if loss.unknown else "there are none")
 
 
 def _told(names: Sequence[str], none: str) -> str:
@@ -106,20 +123,21 @@ def _is_own_place(item: Item, previous: Inventory) -> bool:
     return previous.made_namespace and is_namespace(item.ref) and item.ref.name == previous.namespace
 
 
-def _step(intent: Intent, item: Item, live: Object, mine: Holder, losses: _Losses) -> Step:
-    reason = _kept_because(intent, item, live, mine, losses)
+def _step(intent: Intent, item: Item, live: Object, mine: Holder, losses: Losses) -> Step:
     wave = SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
+    loss = losses.of(live) if is_definition(item.ref) or intent.prune_namespaces else Loss()
+    reason, uid = _kept_because(intent, item, live, mine, loss), uid_of(live)
     if reason:
-        return Step(Action.KEEP, item.ref, wave, Part.PREVIOUS, reason=reason, adopted=item.adopted)
+        return Step(Action.KEEP, item.ref, wave, Part.PREVIOUS, reason=reason, adopted=item.adopted, uid=uid)
     reason = "this version does not have it"
     if is_definition(item.ref):
-        reason += f", and with it go all its instances{losses.instances(live)}"
+        reason += f", and with it go all its instances{_instances(loss)}"
     elif is_namespace(item.ref):
-        reason += f", and with it goes everything in it{losses.content(item.ref.name)}"
-    return Step(Action.DELETE, item.ref, wave, Part.PREVIOUS, reason=reason)
+        reason += f", and with it goes everything in it{_told(loss.names, 'nothing else is in it')}"
+    return Step(Action.DELETE, item.ref, wave, Part.PREVIOUS, reason=reason, uid=uid, takes=loss.uids)
 
 
-def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder, losses: _Losses) -> str:
+def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder, loss: Loss) -> str:
     ref = item.ref
     if is_namespace(ref) and is_system_namespace(ref.name):
         return "a namespace of the system"
@@ -128,7 +146,7 @@ def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder, losses
     if not intent.prune:
         return "nothing is pruned, as asked"
     if is_definition(ref) and not intent.prune_definitions:
-        return f"with a definition go all its instances{losses.instances(live)}; that needs consent"
+        return f"with a definition go all its instances{_instances(loss)}; that needs consent"
     if is_namespace(ref) and not intent.prune_namespaces:
         return "with a namespace goes everything in it; that needs consent"
     annotations = live["metadata"].get("annotations") or {}

@@ -48,6 +48,7 @@ class Instance:
     held: str = ""
     deleted_at: float | None = None
     maker: str = ""
+    resource_version: str = ""
 
     @property
     def shared(self) -> bool:
@@ -138,6 +139,7 @@ def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str,
         held_by(body) if metadata.get("deletionTimestamp") else "",
         moment(str(metadata.get("deletionTimestamp") or "")),
         _maker(metadata),
+        str(metadata.get("resourceVersion") or ""),
     )
 
 

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
+from kymatui.domain.deletion import AcceptedObjects
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.bundles import hooks_of
 from kymatui.engine.concurrency import WIDTH, each
+from kymatui.engine.deletion import uid_of
 from kymatui.engine.holders import Holder, HolderKind, applyset_id, inventory_name
 from kymatui.engine.hooks import key
 from kymatui.engine.inventories import Inventory, Item, State
@@ -54,6 +56,12 @@ class Removal:
     @property
     def kept(self) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.action is Action.KEEP)
+
+    @property
+    def accepted(self) -> AcceptedObjects:
+        """What a person accepts with it: everything that it displays."""
+        remaining = ((one.ref, one.uid) for one in self.remaining.instances)
+        return AcceptedObjects.of((*remaining, *((step.ref, step.uid) for step in self.steps)))
 
 
 def removal(
@@ -136,7 +144,7 @@ def _step(item: Item, wave: int, live: Object, mine: Holder, inventory: Inventor
     action = Action.KEEP if reason else Action.DELETE
     if not reason and is_namespace(item.ref):
         reason = "at the end, unless something of others is in it"
-    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted)
+    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid_of(live))
 
 
 def _kept_because(item: Item, live: Object, mine: Holder, inventory: Inventory) -> str:

@@ -15,7 +15,7 @@ from kymatui.engine.concurrency import WIDTH
 from kymatui.engine.identities import own_identity
 from kymatui.engine.journals import RUN, Journal, Mark
 from kymatui.engine.leases import Lease, Terms
-from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.ports import FIELD_MANAGER, Backup, Clock, Cluster
 from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 
 
@@ -67,7 +67,7 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. `begin` makes it; steps take it as their first argument."""
+    """One run. `begin` makes it; steps take it as their first argument. `backup` is None where none is kept."""
 
     cluster: Cluster
     clock: Clock
@@ -78,6 +78,7 @@ class Run:
     manager: str
     identity: str
     outside: Cluster
+    backup: Backup | None = None
 
     @contextlib.contextmanager
     def step(self, what: str, on: object = "") -> Iterator[None]:
@@ -119,6 +120,7 @@ def begin(
     limits: Limits | None = None,
     manager: str = FIELD_MANAGER,
     purpose: str = "",
+    backup: Backup | None = None,
 ) -> Iterator[Run]:
     """A run on a cluster. `tell` is called from any thread.
 
@@ -129,7 +131,7 @@ def begin(
     identity = own_identity()
     book = Journal(journal, identity, chosen_clock.now)
     patient = PatientCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
-    run = Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster)
+    run = Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster, backup)
     try:
         with run.step(RUN, purpose) if purpose else contextlib.nullcontext():
             yield run

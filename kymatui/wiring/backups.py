@@ -15,6 +15,7 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ClusterError, ConfigurationError
 
 if TYPE_CHECKING:
+    from kymatui.engine.departing import Departure
     from kymatui.engine.ports import Cluster
 
 Object = dict[str, Any]
@@ -67,27 +68,116 @@ def identity_of(cluster: Cluster) -> str:
     return str(found["metadata"].get("uid") or "") if found is not None else ""
 
 
-def write_backup(path: Path, refs: Iterable[ObjectRef], cluster: Cluster, heading: Sequence[str]) -> tuple[int, int]:
-    """Keeps these objects as they are; how many, and how many Secrets are kept without their data.
+class BackupFile:
+    """Implements the engine's `Backup` with one YAML file. Safe to call from several threads.
 
-    `heading` are lines of comment at the top.
-
-    Raises ConfigurationError where the file cannot be written: then nothing is deleted.
+    `heading` are lines of comment at the top. Raises ConfigurationError where the file cannot be written: then nothing
+    is deleted.
     """
-    from kymatui.engine.concurrency import each
-    from kymatui.engine.ordering import clean
-    from kymatui.wiring.dumping import dump_documents
-    from kymatui.wiring.files import keep_secret
 
-    read = each(list(refs), cluster.get, threading.Event())
-    live = [body for body in read if body is not None]
-    bodies = [clean(_without_secrets(body), None, "") for body in live]
-    secrets = sum(body.get("kind") == "Secret" for body in bodies)
-    text = dump_documents(bodies)
-    identity = identity_of(cluster)
-    comments = "".join(f"# {line}\n" for line in (*heading, *((f"cluster {identity}",) if identity else ())))
-    keep_secret(path, f"{comments}{text}".encode())
-    return len(bodies), secrets
+    def __init__(self, path: Path, cluster: Cluster, heading: Sequence[str]) -> None:
+        self._path = path
+        identity = identity_of(cluster)
+        self._heading = (*heading, *((f"cluster {identity}",) if identity else ()))
+        self._cluster = cluster
+        self._lock = threading.Lock()
+        self._bodies: dict[str, Object] = {}
+        self._versions: dict[str, str] = {}
+
+    def write(self, refs: Iterable[ObjectRef]) -> None:
+        """Save these objects as they are now."""
+        from kymatui.engine.concurrency import each
+
+        read = each(list(refs), self._cluster.get, threading.Event())
+        with self._lock:
+            for body in read:
+                if body is not None:
+                    self._put(body)
+            self._dump()
+
+    def holds(self, uid: str, resource_version: str) -> bool:
+        return bool(resource_version) and self._versions.get(uid) == resource_version
+
+    def save(self, body: Object) -> None:
+        with self._lock:
+            if self._put(body):
+                self._dump()
+
+    @property
+    def count(self) -> int:
+        return len(self._bodies)
+
+    @property
+    def secrets(self) -> int:
+        """How many Secrets are saved without their data."""
+        return sum(body.get("kind") == "Secret" for body in self._bodies.values())
+
+    def _put(self, body: Object) -> bool:
+        """Whether the file has to be written again: a status that changed is in no backup."""
+        from kymatui.engine.ordering import clean
+
+        uid = str(body["metadata"].get("uid") or "")
+        made = clean(_without_secrets(body), None, "")
+        changed = self._bodies.get(uid) != made
+        self._bodies[uid] = made
+        self._versions[uid] = str(body["metadata"].get("resourceVersion") or "")
+        return changed
+
+    def _dump(self) -> None:
+        from kymatui.wiring.dumping import dump_documents
+        from kymatui.wiring.files import keep_secret
+
+        comments = "".join(f"# {line}\n" for line in self._heading)
+        keep_secret(self._path, f"{comments}{dump_documents(list(self._bodies.values()))}".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionBackup:
+    """The backup of one deletion; `manifest` is another file where that is on another cluster."""
+
+    path: Path
+    own: BackupFile
+    manifest: BackupFile
+
+    @property
+    def words(self) -> str:
+        count = self.own.count + (self.manifest.count if self.manifest is not self.own else 0)
+        left_out = f" (without the data of {self.own.secrets} Secrets)" if self.own.secrets else ""
+        kept = "1 object is kept" if count == 1 else f"{count} objects are kept"
+        return f"{kept} in {self.path}{left_out}"
+
+
+def save_deletion(path: Path, seen: Departure, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
+    """Save what the deletion may delete.
+
+    A Manifest comes first: once it is restored, its owner installs the rest, and what users created waits for that. One
+    on another cluster is saved in a file of its own, in the folder of that cluster.
+    """
+    from kymatui.engine.departing import Charge
+
+    deletions = [step.ref for step in seen.found.deletions] if seen.found is not None else []
+    refs = [*(one.ref for one in seen.remaining.instances if not one.shared), *deletions]
+    manifest = [seen.manifest] if seen.manifest is not None and seen.charge is Charge.MANIFEST else []
+    own = BackupFile(path, cluster, _heading(seen))
+    elsewhere = own
+    if manifest and seen.control:
+        heading = f"{seen.module} {seen.installed} in {seen.control}"
+        elsewhere = BackupFile(beside(path, seen.control), manifests_on, (heading,))
+        elsewhere.write(manifest)
+        manifest = []
+    own.write(dict.fromkeys([*manifest, *refs]))
+    return DeletionBackup(path, own, elsewhere)
+
+
+def _heading(seen: Departure) -> tuple[str, ...]:
+    from kymatui.engine.departing import Charge
+
+    if seen.charge is not Charge.KYMA:
+        return (f"{seen.module} {seen.installed} in {seen.cluster}".strip(),)
+    return (
+        f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
+        f"`kymatui enable {seen.module}` asks the Kyma for it again; restore what is below after that",
+    )
 
 
 def _without_secrets(body: Object) -> Object:

@@ -1,16 +1,17 @@
-"""The guided deletion for front ends: one look at the cluster says where it stands, one turn takes it further."""
+"""The guided deletion's view of one session: where a module's deletion is, and what a run needs to continue it."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.direct import unknown
-from kymatui.domain.kymas import Policy
+from kymatui.domain.kymas import ModuleRequest, Policy
 from kymatui.domain.manifests import default_resource
 from kymatui.domain.objects import OPERATOR, read_meta, read_ref
 from kymatui.domain.observing import World, observe
@@ -22,18 +23,21 @@ from kymatui.domain.rows import Row
 from kymatui.domain.states import State
 from kymatui.domain.subjects import gather_subject
 from kymatui.domain.templates import Template
-from kymatui.engine.departing import Charge, Departure, Turn, Way
+from kymatui.domain.toggling import Toggle, Verb
+from kymatui.engine.departing import Charge, Departure, Way, requested
 from kymatui.errors import UnreachableError
-from kymatui.wiring.agreeing import Agreement
-from kymatui.wiring.turning import Departed, Going
+from kymatui.wiring.pair_toggling import edits_of
 
 if TYPE_CHECKING:
+    from kymatui.domain.snapshots import Snapshot
+    from kymatui.engine.inventories import Inventory
     from kymatui.engine.ports import Cluster
     from kymatui.engine.remaining import GroupKind, Instances
-    from kymatui.engine.running import Progress
+    from kymatui.wiring.backups import DeletionBackup
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
+    from kymatui.wiring.toggling import Toggling
 
 _LISTED, _LOOK = 20.0, 0.1
 _OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
@@ -139,7 +143,14 @@ class Departing:
             control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
             reported_by_manifest=str(row.reports.manifest),
             refusal=refusal and f"{row.name}: {refusal}",
+            entry=self._entry(row.name) if made.charge is Charge.KYMA else None,
+            manifest_uid=_manifest_uid(row, world),
         )
+
+    def _entry(self, module: str) -> ModuleRequest | None:
+        """As the edit that removes it would find it: of a runtime, in the runtime's own Kyma."""
+        edit = self.edits.propose(Toggle(Verb.DISABLE, module)).edit
+        return requested(edit.before) if edit is not None else None
 
     def _direct(self, made: Departure, found: Any, row: Row | None) -> Departure:
         from kymatui.engine.ordering import is_definition
@@ -179,26 +190,25 @@ class Departing:
         served = self._cluster.all_kinds()
         return [(kind.gvk.group, kind.gvk.kind) for kind in served if f"{kind.resource}.{kind.gvk.group}" in names]
 
-    # going on
+    # what a run needs
 
-    def carry_out(
-        self,
-        module: str,
-        agreement: Agreement,
-        *,
-        namespace: str = "",
-        tell: Callable[[Progress], None] | None = None,
-        cancel: threading.Event | None = None,
-        changed: threading.Event | None = None,
-        turned: Callable[[Turn], None] | None = None,
-    ) -> Departed:
-        """One turn after the other, each decided by a new look, until nothing is left; `turned` is told each of them.
+    @property
+    def edits(self) -> Toggling:
+        return edits_of(self._session)
 
-        Raises RefusedError (a person has to agree to more; nothing was deleted since the last look), PartlyDoneError
-        (something is held; call it again to go on), CancelledError.
-        """
-        going = Going(self, module, namespace, agreement, tell, cancel or self._stop, changed or threading.Event())
-        return going.go(turned)
+    def snapshot(self) -> Snapshot:
+        return self._session.snapshot()
+
+    def journal(self, inventory: Inventory) -> Path:
+        from kymatui.wiring.engine import journal_path
+
+        return journal_path(self._cluster.name, inventory.namespace, inventory.name)
+
+    def backup(self, path: Path, seen: Departure) -> DeletionBackup:
+        """Saves what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
+        from kymatui.wiring.backups import save_deletion
+
+        return save_deletion(path, seen, self._cluster, self.manifests_on)
 
     @property
     def session(self) -> CatalogSession | PairSession | RuntimeSession:
@@ -246,6 +256,11 @@ def _templates(row: Row, world: World) -> tuple[Template, ...]:
     resolved = row.resolution.template
     found = [*([resolved] if resolved is not None else []), *(wanted or offers)]
     return tuple({template.ref: template for template in found}.values())
+
+
+def _manifest_uid(row: Row, world: World) -> str:
+    manifest = world.manifests.get(row.name)
+    return manifest.meta.uid if manifest is not None else ""
 
 
 def _default(templates: Iterable[Template], module: str) -> ObjectRef | None:

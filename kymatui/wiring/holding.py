@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.objects import moment
 from kymatui.domain.refs import ObjectRef
+from kymatui.engine.departing import Departure, expected
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.engine.departing import Departure
     from kymatui.engine.ports import Cluster, Object
 
 
@@ -74,15 +74,6 @@ def _by_hand(owners: Mapping[str, str]) -> str:
     if not people or len(people) < len(set(owners.values())):
         return ""
     return f"somebody set it by hand ({', '.join(people)}), and has to remove it: no manager will"
-
-
-def expected(seen: Departure) -> str:
-    """Who removes the finalizers of what a module manages, and whether he still can."""
-    if seen.manager is None:
-        return f"the manager of {seen.module} is not there, and nobody will remove its finalizers: bring it back first"
-    if not seen.runs:
-        return f"{seen.manager} has to remove the finalizers, and it is not ready: see to it first"
-    return f"{seen.manager} has to remove the finalizers, and it runs: see its log and events"
 
 
 def let_go(cluster: Cluster, one: Held, finalizer: str, typed: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.cli.direct import deletions, upgrading
+from kymatui.cli.direct import deleting, upgrading
 from kymatui.cli.direct.options import Place
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
@@ -179,10 +179,10 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert "Backup default/theirs" in err
     assert "still manages 1 object(s): Backup" in err
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(deletions, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
+        meanwhile.setattr(deleting, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")
     assert (status, out.partition(":")[0]) == (3, "registry-proxy")
-    assert "somebody has made Backup default/late since the deletion of backup-operator was agreed to" in err
+    assert "backup-operator: Backup default/late was created after the plan was displayed, and is not deleted" in err
     assert cluster.get(ObjectRef(BACKUP, "default", "late")) is not None, "nobody saw it in the plan"
 
     status, out, _ = run("delete", *both, "--cascade", "--dry-run", "-o", "json")

@@ -12,6 +12,7 @@ import pytest
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, deleting, planning, removals, rollback
+from kymatui.engine.clearing import Consent
 from kymatui.engine.documents import from_json, to_json
 from kymatui.engine.inventories import State
 from kymatui.engine.plans import Action
@@ -42,7 +43,7 @@ def uninstall(place: Place) -> None:
     found = removals.removal("web", place.namespace, place.cluster, SystemClock())
     assert found is not None
     with begin(place.cluster, limits=LIMITS) as run:
-        deleting.delete(found, run)
+        deleting.delete(found, run, Consent(found.accepted))
 
 
 def test_an_installation_is_a_release(place: Place) -> None:

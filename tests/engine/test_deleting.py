@@ -10,6 +10,7 @@ import pytest
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import deleting, removals
 from kymatui.engine.bundles import Origin
+from kymatui.engine.clearing import Consent
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.plans import Intent, Policy
@@ -38,7 +39,7 @@ def remove(place: Place, *, limits: Limits = LIMITS, told: Told | None = None, *
     assert found is not None
     assert removals.from_json(removals.to_json(found)) == found
     with begin(place.cluster, limits=limits, tell=told) as run:
-        return deleting.delete(found, run, **more)
+        return deleting.delete(found, run, Consent(found.accepted, **more))
 
 
 def exists(place: Place, name: str) -> bool:
@@ -207,7 +208,7 @@ def test_what_may_not_be_listed_blocks_until_that_is_accepted(place: Place) -> N
     assert found is not None
     unknown = replace(found, remaining=replace(found.remaining, unknown=(("Thing.x", "forbidden"),)))
     with begin(place.cluster, limits=LIMITS) as run, pytest.raises(RefusedError, match="nobody knows"):
-        deleting.delete(unknown, run)
+        deleting.delete(unknown, run, Consent(unknown.accepted))
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -> None:
@@ -223,7 +224,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
             cancel.set()
 
     with begin(place.cluster, limits=LIMITS, tell=stop, cancel=cancel) as run, pytest.raises(CancelledError):
-        deleting.delete(found, run)
+        deleting.delete(found, run, Consent(found.accepted))
     place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)
     assert not exists(place, place.namespace)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kymatui.engine import deleting, removals
+from kymatui.engine.clearing import Consent
 from kymatui.engine.holders import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
 from kymatui.engine.plans import Action, Intent
 from kymatui.engine.releases import SECRET, ReleaseKeeper
@@ -92,9 +93,9 @@ def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_
     told = Told()
     with begin(place.cluster, limits=LIMITS, tell=told) as run:
         with pytest.raises(OutdatedError, match="somebody installed another module"):
-            deleting.delete(seen, run)
+            deleting.delete(seen, run, Consent(seen.accepted))
         now = removals.removal("module", place.namespace, place.cluster, SystemClock())
         assert now is not None
-        ended = deleting.delete(replace(now, lost=(gone,)), run)
+        ended = deleting.delete(replace(now, lost=(gone,)), run, Consent(now.accepted))
     assert ended.lost == (gone,)
     assert f"{gone} was gone already: somebody else deleted it" in told.words

@@ -9,7 +9,7 @@ import pytest
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ConfigurationError
-from kymatui.wiring.backups import Backup, backup_path, backups, identity_of, read_backup, read_heading, write_backup
+from kymatui.wiring.backups import Backup, BackupFile, backup_path, backups, identity_of, read_backup, read_heading
 from kymatui.wiring.restoring import Fate, foresee, restore
 from tests.engine import objects as make
 from tests.engine.places import Place
@@ -44,8 +44,10 @@ def test_backups_are_found_again_with_what_they_say_of_themselves(place: Place) 
     refs = [read_ref(make.config_map("a", place.namespace))]
     path, older = backup_path("prod/eu", "keda", MADE), backup_path("prod/eu", "nats", MADE - 60)
     heading = ("keda 1.5.0 in prod/eu, installed by lifecycle-manager", "`kymatui enable keda` asks for it again")
-    assert write_backup(path, refs, place.cluster, heading) == (1, 0)
-    write_backup(older, refs, place.cluster, ("nats in prod/eu",))
+    written = BackupFile(path, place.cluster, heading)
+    written.write(refs)
+    assert (written.count, written.secrets) == (1, 0)
+    BackupFile(older, place.cluster, ("nats in prod/eu",)).write(refs)
     identity = identity_of(place.cluster)
     assert identity
     assert backups() == [

@@ -1,4 +1,7 @@
-"""`kymatui delete NAME`: what is left is shown first, and kept before it goes."""
+"""`kymatui delete NAME …`: one plan of all of them, one question, and then one deletion after the other.
+
+One module is a batch of one. What cannot be deleted refuses the whole; what fails on the way keeps no other from it.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,22 @@ import argparse
 import sys
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import confirm
 from kymatui.cli.direct.departures import consequence, departure_json, departure_text
 from kymatui.cli.direct.options import Place, Teller, add_running, cancellable, opened
-from kymatui.cli.printing import say
+from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
-from kymatui.errors import KymatuiError, RefusedError, UsageError
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.actions.delete import DeletionPlan, DeletionRequest, Departed
     from kymatui.engine.departing import Departure
-    from kymatui.wiring.agreeing import Agreement
-    from kymatui.wiring.turning import Departed
+    from kymatui.wiring.departing import Departing
 
 
 class DeleteCommand:
@@ -43,63 +47,109 @@ class DeleteCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.direct.deletions import delete_several
-
         names = list(dict.fromkeys(args.names))
         if args.backup and len(names) > 1:
             raise UsageError("--backup is about one module", hint="several have a file each, which is told")
         with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
-            deletions = [Deletion(place, name) for name in names]
-            return deletions[0].go() if len(deletions) == 1 else delete_several(place, deletions)
+            return _Deletions(place).go(names)
 
 
 DELETE = DeleteCommand()
 
 
-class Deletion:
-    """The deletion of one module."""
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One deletion with its plan, and what became of it."""
 
-    def __init__(self, place: Place, name: str) -> None:
-        from kymatui.engine.departing import Way
+    plan: DeletionPlan
+    failed: KymatuiError | None = None
+    ended: Departed | None = None
+
+    @property
+    def name(self) -> str:
+        return self.plan.module
+
+    @property
+    def seen(self) -> Departure:
+        return self.plan.seen
+
+    @property
+    def trouble(self) -> str:
+        """Why it was refused or did not come to its end, "" where neither is so."""
+        error = self.plan.refusal or self.failed
+        if error is None:
+            return ""
+        named = str(error) if str(error).startswith(self.name) else f"{self.name}: {error}"
+        return f"{named} ({error.hint})" if error.hint else named
+
+    @property
+    def outcome(self) -> str:
+        if self.plan.refusal or self.failed:
+            return "refused" if self.plan.refusal else "unfinished"
+        return "unchanged" if self.plan.is_gone else "done" if self.ended is not None else "planned"
+
+
+class _Deletions:
+    """One run of `kymatui delete`."""
+
+    def __init__(self, place: Place) -> None:
         from kymatui.wiring.departing import Departing
 
-        self._place, self._args, self.name = place, place.args, name
-        self._departing = Departing(place.session, place.cluster)
-        self._way = Way(place.args.way)
+        self._place, self._args = place, place.args
+        self._departing: Departing = Departing(place.session, place.cluster)
 
-    def go(self) -> int:
+    def go(self, names: Sequence[str]) -> int:
+        legs = self._planned(names)
+        args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
+        if args.dry_run:
+            return self._answer(legs, "planned")
+        if any(leg.plan.refusal for leg in legs):
+            raise self._refused(legs)
+        if not todo:
+            return self._answer(legs, "unchanged", _nothing_left(legs))
+        if args.output == "table":
+            say(self._text(legs, "table"), sys.stderr)
+        self._confirm(todo)
+        return self._ended(self._carried_out(legs))
+
+    def _confirm(self, todo: Sequence[_Leg]) -> None:
         from kymatui.engine.departing import Turn
 
-        args = self._args
-        seen = self.look()
-        if args.dry_run:
-            return _show(self._place, seen, args.output, "planned")
-        turn = seen.turn(accept_unknown=args.accept_unknown)
-        if turn is Turn.GONE:
-            return _done(self._place, seen, None, args.output, seen.refusal or f"nothing is left of {self.name}")
-        agreement = self.agreement(seen)
-        self._refuse(seen, agreement)
-        if args.output == "table":
-            say(plan_text(self._place.target, departure_text(seen, "table"), "table"), sys.stderr)
-        confirm(
-            self._place.target,
-            f"Unmanage {self.name}" if turn is Turn.UNMANAGE else f"Delete {self.name}",
-            "" if turn is Turn.UNMANAGE else consequence([seen], backup=not args.no_backup),
-            yes=args.yes,
-        )
-        self.keep(seen, agreement)
-        return self._carry_out(seen, agreement)
+        args, names = self._args, ", ".join(leg.name for leg in todo)
+        seen = [leg.seen for leg in todo if leg.plan.turn is not Turn.UNMANAGE]
+        following = consequence(seen, backup=not args.no_backup) if seen else ""
+        confirm(self._place.target, f"{'Delete' if seen else 'Unmanage'} {names}", following, yes=args.yes)
 
-    def look(self) -> Departure:
-        """Where it stands. Raises RefusedError where nobody knows the name."""
-        seen = self._departing.look(self.name, self._place.namespace, self._way)
-        if not self._known(seen):
-            raise RefusedError(
-                f"{self.name} is not known in {seen.cluster}", hint="`kymatui catalog` lists the modules"
-            )
-        return seen
+    # the plan
+
+    def _planned(self, names: Sequence[str]) -> list[_Leg]:
+        from kymatui.actions.delete import plan_deletions
+
+        plans = plan_deletions(self._departing, [self._request(name) for name in names])
+        for plan in plans:
+            if not self._known(plan.seen):
+                hint = "`kymatui catalog` lists the modules"
+                raise RefusedError(f"{plan.module} is not known in {plan.seen.cluster}", hint=hint)
+        return [_Leg(_with_hint(plan)) for plan in plans]
+
+    def _request(self, name: str) -> DeletionRequest:
+        from kymatui.actions.delete import DeletionRequest
+        from kymatui.engine.departing import Way
+        from kymatui.wiring.backups import backup_path
+
+        args = self._args
+        where = Path(args.backup) if args.backup else backup_path(self._place.cluster.name, name, time.time())
+        return DeletionRequest(
+            name,
+            self._place.namespace,
+            Way(args.way),
+            args.cascade,
+            args.accept_unknown,
+            None if args.no_backup else where,
+            args.timeout if args.wait else 0.0,
+        )
 
     def _known(self, seen: Departure) -> bool:
         from kymatui.domain.catalog import catalog
@@ -108,89 +158,134 @@ class Deletion:
         row = catalog(self._place.session.snapshot(), time.time(), memory=self._place.memory).row(seen.module)
         return seen.charge is not Charge.NOBODY or row is not None
 
-    def agreement(self, seen: Departure) -> Agreement:
-        from kymatui.wiring.agreeing import Agreement
-        from kymatui.wiring.backups import backup_path
+    def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
+        """What refuses one refuses all; of one module its own words are enough."""
+        refused = [leg for leg in legs if leg.plan.refusal is not None]
+        alone = legs[0].plan.refusal if len(legs) == 1 else None
+        if alone is None or not legs[0].seen.refusal:
+            self._answer(legs, "refused", to_errors=alone is None and self._args.output == "table")
+        return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="nothing was changed")
 
-        args = self._args
-        where = Path(args.backup) if args.backup else backup_path(seen.cluster, self.name, time.time())
-        kept = None if args.no_backup else where
-        timeout = args.timeout if args.wait else 0.0
-        return Agreement(args.cascade, args.accept_unknown, self._way, kept, timeout, seen)
+    # doing it
 
-    def _refuse(self, seen: Departure, agreement: Agreement) -> None:
-        """What stands in the way is told before anybody is asked."""
-        try:
-            self.refuse(seen, agreement)
-        except RefusedError:
-            if not seen.refusal:
-                _show(self._place, seen, self._args.output, "refused")
-            raise
-
-    def refuse(self, seen: Departure, agreement: Agreement) -> None:
-        """Raises RefusedError where something stands in the way, with the words that let it go on."""
-        from kymatui.wiring.agreeing import refuse
-
-        try:
-            refuse(seen, agreement)
-        except RefusedError as error:
-            if seen.refusal:
-                raise
-            hint = "--accept-unknown goes on all the same" if seen.remaining.unknown else "--cascade deletes them, too"
-            raise RefusedError(str(error), hint=hint) from error
-
-    def keep(self, seen: Departure, agreement: Agreement) -> None:
-        from kymatui.wiring.agreeing import keep
-
-        if agreement.backup is None:
-            return
-        count, secrets = keep(agreement.backup, seen, self._place.cluster, self._departing.manifests_on)
-        left_out = f" (without the data of {secrets} Secrets)" if secrets else ""
-        kept = "1 object is kept" if count == 1 else f"{count} objects are kept"
-        say(f"{kept} in {agreement.backup}{left_out}", sys.stderr)
-
-    def _carry_out(self, seen: Departure, agreement: Agreement) -> int:
-        args = self._args
+    def _carried_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
+        """A person who stops it stops all that has not begun."""
+        ended: list[_Leg] = []
         with cancellable() as cancel:
-            try:
-                ended = self.carry_out(agreement, cancel)
-            except KymatuiError:
-                if args.output != "table":
-                    now = self._departing.look(self.name, self._place.namespace, self._way)
-                    _show(self._place, now, args.output, "unfinished")
-                raise
-        return _done(self._place, seen, ended, args.output, ended.words)
+            for leg in legs:
+                if leg.plan.is_gone:
+                    ended.append(leg)
+                    continue
+                if len(legs) > 1:
+                    say(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
+                try:
+                    ended.append(replace(leg, ended=self._run(leg.plan, cancel)))
+                except CancelledError:
+                    self._unfinished([*ended, *legs[len(ended) :]])
+                    raise
+                except KymatuiError as error:
+                    ended.append(replace(leg, failed=error))
+        return ended
 
-    def carry_out(self, agreement: Agreement, cancel: threading.Event) -> Departed:
-        """The deletion itself; its backup is kept already."""
+    def _run(self, plan: DeletionPlan, cancel: threading.Event) -> Departed:
+        from kymatui.actions.delete import Watching, run_deletion
         from kymatui.wiring.job_books import Purpose, written_down
 
-        with written_down(self._place.cluster.name, f"delete {self.name}", Purpose("delete", (self.name,))):
-            return self._departing.carry_out(
-                self.name,
-                replace(agreement, backup=None),
-                namespace=self._place.namespace,
-                tell=Teller(),
-                cancel=cancel,
-            )
+        purpose = Purpose("delete", (plan.module,))
+        with written_down(self._place.cluster.name, f"delete {plan.module}", purpose):
+            return run_deletion(self._departing, plan, Watching(Teller(), cancel))
 
+    def _ended(self, legs: Sequence[_Leg]) -> int:
+        failed = [leg for leg in legs if leg.failed is not None]
+        lines = [_line(leg) for leg in legs if leg.ended is not None]
+        if not failed:
+            return self._answer(legs, "done", "\n".join(lines))
+        if len(legs) == 1 and legs[0].failed is not None:
+            self._unfinished(legs)
+            raise legs[0].failed
+        self._answer(legs, "unfinished", "\n".join(lines) or "none of them is gone")
+        said = "; ".join(leg.trouble for leg in failed)
+        raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not gone: {said}", hint="run it again to go on")
 
-def _done(place: Place, seen: Departure, ended: Departed | None, form: str, words: str) -> int:
-    gone, kept, lost = (ended.gone, ended.kept, ended.lost) if ended is not None else ((), (), ())
-    if form in ("json", "yaml"):
-        outcome = "done" if ended is not None else "unchanged"
-        say(plan_document(place.target, departure_json(seen, outcome, gone, kept, lost), form))
+    # telling it
+
+    def _unfinished(self, legs: Sequence[_Leg]) -> None:
+        """Of one module the error says all there is to a person; a document says what is left of it now."""
+        form = self._args.output
+        if len(legs) > 1:
+            self._answer(legs, "unfinished", to_errors=form == "table")
+        elif form != "table":
+            now = self._planned([legs[0].name])[0].seen
+            target = self._place.target
+            if form == "md":
+                say(plan_text(target, departure_text(now, form), form))
+            else:
+                say(plan_document(target, departure_json(now, "unfinished"), form))
+
+    def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self._place.target, self._json(legs, outcome), form))
+        elif words:
+            say(words)
+        else:
+            say(self._text(legs, form), sys.stderr if to_errors else sys.stdout)
         return 0
-    stays = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in kept)}" if kept else ""
-    said = [words] if words else []
-    said += [f"{len(gone)} deleted"] if gone or not words else []
-    say(f"{seen.module}: {', '.join(said)}{stays}")
-    return 0
+
+    def _text(self, legs: Sequence[_Leg], form: str) -> str:
+        return plan_text(self._place.target, _text(legs, form), form)
+
+    def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
+        """Of one module its own document; of several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
+        if len(legs) == 1:
+            return _leg_json(legs[0], "planned" if outcome == "planned" else legs[0].outcome)
+        return {
+            "cluster": self._place.cluster.name,
+            "modules": [_leg_json(leg, leg.outcome) for leg in legs],
+            "failed": [{"name": leg.name, "reason": leg.trouble} for leg in legs if leg.trouble],
+            "outcome": outcome,
+        }
 
 
-def _show(place: Place, seen: Departure, form: str, outcome: str) -> int:
-    if form in ("json", "yaml"):
-        say(plan_document(place.target, departure_json(seen, outcome), form))
-    else:
-        say(plan_text(place.target, departure_text(seen, form), form))
-    return 0
+def _with_hint(plan: DeletionPlan) -> DeletionPlan:
+    """Says which option lets a refused deletion continue."""
+    if plan.refusal is None or plan.seen.refusal:
+        return plan
+    hint = "--accept-unknown goes on all the same" if plan.seen.remaining.unknown else "--cascade deletes them, too"
+    return replace(plan, refusal=RefusedError(str(plan.refusal), hint=hint))
+
+
+def _nothing_left(legs: Sequence[_Leg]) -> str:
+    if len(legs) > 1:
+        return "nothing is left of them"
+    return f"{legs[0].name}: {legs[0].seen.refusal or f'nothing is left of {legs[0].name}'}"
+
+
+def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
+    gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
+    return departure_json(leg.seen, outcome, gone, kept, lost)
+
+
+def _line(leg: _Leg) -> str:
+    assert leg.ended is not None
+    ended = leg.ended
+    stays = ", ".join(f"{ref} ({reason})" for ref, reason in ended.kept)
+    said = [ended.words] if ended.words else []
+    said += [f"{len(ended.gone)} deleted"] if ended.gone or not ended.words else []
+    return f"{leg.name}: {', '.join(said)}" + (f"; kept: {stays}" if stays else "")
+
+
+def _text(legs: Sequence[_Leg], form: str) -> str:
+    """Of one module what is left of it and will be deleted; of several a table before that."""
+    if len(legs) == 1:
+        return departure_text(legs[0].seen, form)
+    draw = markdown if form == "md" else table
+    parts = [draw(("MODULE", "VERSION", "IN CHARGE", "STILL THERE", "NEXT"), [_row(leg) for leg in legs])]
+    parts += [departure_text(leg.seen, form) for leg in legs if not leg.plan.is_gone]
+    return "\n\n".join(parts)
+
+
+def _row(leg: _Leg) -> list[str]:
+    seen = leg.seen
+    following = f"refused: {leg.trouble}" if leg.plan.refusal else leg.trouble or leg.plan.turn.value
+    return [seen.module, seen.installed, seen.charge.value, str(len(seen.theirs)) if seen.theirs else "", following]

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from kymatui.actions.delete import DeletionPlan, DeletionRequest, Watching, plan_deletions, run_deletion
 from kymatui.domain.jobs import module_key
 from kymatui.domain.presence import Presence
-from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
-from kymatui.errors import ConfigurationError
+from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine, joined
+from kymatui.engine.departing import Turn
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.departing import preview
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.agreeing import Agreement
+from kymatui.wiring.backups import backup_path
 from kymatui.wiring.departing import Departing
 from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import Report, Work
 
 if TYPE_CHECKING:
-    from kymatui.engine.departing import Departure, Turn
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.link import Link
     from kymatui.ui.screens.departing import DepartingScreen
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from kymatui.wiring.sessions import CatalogSession
 
 STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
+
+_QUEUE = "the turn to delete"
+_KEPT = "its own file"
+_ALONE = "look at it alone: ctrl-d"
 
 
 def departing_of(app: KymatuiApp) -> Departing:
@@ -40,10 +46,8 @@ def departing_of(app: KymatuiApp) -> Departing:
 
 
 async def start(app: KymatuiApp, names: Sequence[str]) -> None:
-    """The stepper of one module, or one listing of several."""
-    from kymatui.ui.flows.deleting_several import delete_several
-
-    await (open_deletion(app, names[0]) if len(names) == 1 else delete_several(app, names))
+    """The stepper of one module, or one plan of several."""
+    await (open_deletion(app, names[0]) if len(names) == 1 else delete_all(app, names))
 
 
 async def open_deletion(app: KymatuiApp, module: str) -> None:
@@ -60,30 +64,86 @@ def not_there(app: KymatuiApp, names: Sequence[str]) -> str:
 
 async def delete(app: KymatuiApp, screen: DepartingScreen) -> None:
     """Shows what the deletion will do from here on, and begins it when that is agreed to."""
-    from kymatui.wiring.backups import backup_path
-
-    desk, module, way = app.desk, screen.module, screen.way
     departing = departing_of(app)
-    seen = await desk.aside(lambda: departing.look(module, way=way))
-    backup = backup_path(seen.cluster, module, app.clock()) if screen.keeps_backup else None
-    shown = preview(seen, accept_unknown=screen.accept_unknown, backup=str(backup) if backup is not None else "")
-    answer = await app.push_screen_wait(PlanScreen(shown))
-    if answer.is_yes:
-        agreement = Agreement("cascade" in answer.consents, screen.accept_unknown, way, backup, float("inf"), seen)
-        begin(app, departing, seen, agreement)
+    request = _request(app, departing, screen.module)
+    request = replace(request, way=screen.way, accept_unknown=screen.accept_unknown)
+    if not screen.keeps_backup:
+        request = replace(request, backup=None)
+    plans = await app.desk.aside(lambda: plan_deletions(departing, [request]))
+    backup = str(request.backup) if request.backup is not None else ""
+    shown = preview(plans[0].seen, accept_unknown=screen.accept_unknown, backup=backup)
+    await _accepted(app, departing, plans, shown)
     screen.look_again()
 
 
-def begin(app: KymatuiApp, departing: Departing, seen: Departure, agreement: Agreement) -> None:
+async def delete_all(app: KymatuiApp, names: Sequence[str]) -> None:
+    """Shows everything that would go, and begins a job for each once that is agreed to; they wait for one another."""
+    departing = departing_of(app)
+    plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
+    if not plans:
+        raise RefusedError("; ".join(left_out), hint="nothing was deleted")
+    parts = {plan.module: preview(plan.seen, accept_unknown=False, backup=_KEPT) for plan in plans}
+    assert plans[0].request.backup is not None
+    await _accepted(app, departing, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
+
+
+def _request(app: KymatuiApp, departing: Departing, name: str) -> DeletionRequest:
+    backup = backup_path(departing.cluster.name, name, app.clock())
+    return DeletionRequest(name, backup=backup, timeout=float("inf"))
+
+
+def _planned(app: KymatuiApp, departing: Departing, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
+    """Those that can be deleted, and of the rest why not."""
+    made, left_out = [], []
+    for name in names:
+        try:
+            (plan,) = plan_deletions(departing, [_request(app, departing, name)])
+        except KymatuiError as error:
+            left_out.append(f"{name}: {error}")
+            continue
+        if plan.turn in (Turn.GONE, Turn.REFUSED):
+            words = plan.seen.refusal or "nothing of it is left"
+            left_out.append(words if words.startswith(name) else f"{name}: {words}")
+        elif plan.turn is Turn.UNKNOWN:
+            left_out.append(f"{name}: nobody knows whether something is left of what may not be listed; {_ALONE}")
+        else:
+            made.append(plan)
+    return made, left_out
+
+
+def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
+    """One word is typed for all: what users made is agreed to for each module on its own."""
+    names = ", ".join(parts)
+    count = names if len(parts) == 1 else f"{len(parts)} modules"
+    made = joined(f"delete {count}", parts, left_out)
+    ticks = tuple(one for one in made.consents if not one.typed)
+    words = f"{names} is deleted" if len(parts) == 1 else f"{names} are deleted, one after the other"
+    typed = Consent("names", words, typed=count)
+    kept = f"what is deleted is kept first, a file for each, in {folder}"
+    warnings = (*(one for one in made.warnings if not one.endswith(_KEPT)), kept)
+    return replace(made, consents=(*ticks, typed), warnings=warnings)
+
+
+async def _accepted(app: KymatuiApp, departing: Departing, plans: Sequence[DeletionPlan], shown: Preview) -> None:
+    """Asks once for all of them, and begins a job for each."""
+    answer = await app.push_screen_wait(PlanScreen(shown))
+    if not answer.is_yes:
+        return
+    for plan in plans:
+        agreed = not answer.consents.isdisjoint({"cascade", f"cascade {plan.module}"})
+        keeps = {module_key(plan.module), *({_QUEUE} if len(plans) > 1 else ())}
+        begin(app, departing, replace(plan, request=replace(plan.request, cascade=agreed)), frozenset(keeps))
+
+
+def begin(app: KymatuiApp, departing: Departing, plan: DeletionPlan, keeps: frozenset[str]) -> None:
     """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
-    run = partial(carry_out, departing, seen.module, agreement, app.view.link)
-    keeps = frozenset({module_key(seen.module)})
-    purpose = Purpose("delete", (seen.module,))
-    work = Work(f"delete {seen.module}", run, seen.module, keeps, stays=STAYS, purpose=purpose)
-    app.desk.start(work, partial(open_deletion, app, seen.module))
+    run = partial(carry_out, departing, plan, app.view.link)
+    purpose = Purpose("delete", (plan.module,))
+    work = Work(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
+    app.desk.start(work, partial(open_deletion, app, plan.module))
 
 
-def carry_out(departing: Departing, module: str, agreement: Agreement, link: Link[Any], report: Report) -> str:
+def carry_out(departing: Departing, plan: DeletionPlan, link: Link[Any], report: Report) -> str:
     """The deletion, in the thread of its job."""
     changed = threading.Event()
     link.listen(changed)
@@ -92,9 +152,7 @@ def carry_out(departing: Departing, module: str, agreement: Agreement, link: Lin
         report.step(turn.value)
 
     try:
-        ended = departing.carry_out(
-            module, agreement, tell=report.tell, cancel=report.cancel, changed=changed, turned=turned
-        )
+        ended = run_deletion(departing, plan, Watching(report.tell, report.cancel, changed, turned))
     finally:
         link.forget(changed)
     kept = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
 from kymatui.domain.wording import span
-from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, stations
+from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, expected, stations
 from kymatui.engine.plans import Action, Step
 from kymatui.engine.remaining import Instance
 from kymatui.ui.text import at_hand, plain, short
@@ -92,8 +92,6 @@ def blocking(one: Instance, *, by_hand: bool = False) -> tuple[str, str]:
 
 def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """What is to be known before going on, each sentence with its tone; who has to act comes first."""
-    from kymatui.wiring.holding import expected
-
     turn = seen.turn(accept_unknown=accept_unknown)
     said = [(f"d next: {turn.value}", "accent")]
     if seen.refusal:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kymatui.domain.refs import ObjectRef
+from kymatui.engine.clearing import Consent
 from kymatui.engine.controllers.manifest.places import Site
 from kymatui.engine.controllers.manifest.records import Installed
 from kymatui.engine.deleting import delete
@@ -53,7 +54,7 @@ class Removal:
                 return Left()
             waits = (*(one.ref for one in found.remaining.instances), *(step.ref for step in found.deletions))
             with self._site.begin(self._cluster, self._cancel) as run:
-                delete(found, run)
+                delete(found, run, Consent(found.accepted))
             return Left()
         except CancelledError:
             raise

@@ -1,0 +1,358 @@
+"""The deletion of modules: plan all, refuse, accept, run each. One module is a batch of one.
+
+A run deletes exactly what the accepted plan displayed. What was created since is named and left, and the run stops
+before it would delete what lives from it: the module's entry in the Kyma, its Manifest, its manager, its CRDs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kymatui.actions.ports import DeletionPort, SavedObjects
+from kymatui.domain.catalog import catalog
+from kymatui.domain.kymas import Policy
+from kymatui.domain.observing import World, observe
+from kymatui.domain.refs import ObjectRef
+from kymatui.domain.stages import Stage
+from kymatui.domain.toggling import Toggle, Verb
+from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, refuse_unseen, wait_until_gone
+from kymatui.engine.deleting import delete, refuse_another
+from kymatui.engine.deletion import delete_object, uid_of
+from kymatui.engine.departing import Charge, Departure, Turn, Way, expected, requested, taken_up
+from kymatui.engine.remaining import Instances
+from kymatui.engine.running import Limits, Progress, begin
+from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
+
+_SAME_TURN = 3
+_TOLD = 20.0
+"""Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
+_AGAIN = "run it again to review the new plan"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRequest:
+    """One module to delete; `backup` is where what is deleted is saved first, None saves nothing."""
+
+    module: str
+    namespace: str = ""
+    way: Way = Way.LET
+    cascade: bool = False
+    accept_unknown: bool = False
+    backup: Path | None = None
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan:
+    """What was displayed of one deletion; `refusal` says what it lacks, None where it can be accepted."""
+
+    request: DeletionRequest
+    seen: Departure
+    refusal: RefusedError | None = None
+
+    @property
+    def module(self) -> str:
+        return self.request.module
+
+    @property
+    def turn(self) -> Turn:
+        return self.seen.turn(accept_unknown=self.request.accept_unknown)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is left to delete."""
+        return self.turn is Turn.GONE
+
+
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """What was deleted, what stayed with the reason, how it ended, and what was deleted by others meanwhile."""
+
+    gone: tuple[ObjectRef, ...]
+    kept: tuple[tuple[ObjectRef, str], ...]
+    words: str
+    lost: tuple[ObjectRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How a run is followed and stopped.
+
+    tell     is called with what happens, from any thread
+    cancel   stops the run
+    changed  is set whenever the session's snapshot changes
+    turned   is called with each turn before it is taken
+    """
+
+    tell: Callable[[Progress], None] | None = None
+    cancel: threading.Event | None = None
+    changed: threading.Event | None = None
+    turned: Callable[[Turn], None] | None = None
+
+
+def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
+    """Read where each deletion is and what it would delete; nothing is written."""
+    return tuple(_planned(request, port.look(request.module, request.namespace, request.way)) for request in requests)
+
+
+def _planned(request: DeletionRequest, seen: Departure) -> DeletionPlan:
+    made = DeletionPlan(request, seen)
+    if made.is_gone:
+        return made
+    try:
+        refuse(seen, request)
+    except RefusedError as error:
+        return replace(made, refusal=error)
+    return made
+
+
+def refuse(seen: Departure, request: DeletionRequest) -> None:
+    """Raise RefusedError where the next turn needs more than was asked for."""
+    if seen.refusal and seen.charge is not Charge.NOBODY:
+        raise RefusedError(seen.refusal, hint="nothing was changed")
+    default = seen.default if seen.way is Way.IGNORE else None
+    asked = (
+        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != default)
+    )
+    staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
+    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
+    cascade = request.cascade or seen.way is Way.UNMANAGE
+    refuse_unless_agreed(left, seen.module, Consent(seen.accepted, cascade, request.accept_unknown))
+
+
+def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: Watching | None = None) -> Departed:
+    """Delete what the plan displayed: turn after turn, each decided by a new look, until nothing is left.
+
+    Raises RefusedError where the cluster is no longer as displayed (nothing was deleted), PartlyDoneError where
+    something is held or was created meanwhile (run it again), CancelledError.
+    """
+    return _DeletionRun(port, plan, watching or Watching()).run()
+
+
+class _DeletionRun:
+    """One deletion on its way."""
+
+    def __init__(self, port: DeletionPort, plan: DeletionPlan, watching: Watching) -> None:
+        self._port, self._cluster = port, port.cluster
+        self._plan, self._request, self._module = plan, plan.request, plan.module
+        self._accepted = plan.seen.accepted
+        self._entry = plan.seen.entry
+        self._tell, self._turned = watching.tell, watching.turned
+        self._cancel = watching.cancel or threading.Event()
+        self._changed = watching.changed or threading.Event()
+        self._saved: SavedObjects | None = None
+        self._gone: list[ObjectRef] = []
+        self._kept: list[tuple[ObjectRef, str]] = []
+        self._lost: list[ObjectRef] = []
+        self._has_edited = self._has_left = False
+
+    def run(self) -> Departed:
+        try:
+            return self._run()
+        except RefusedError as error:
+            if not (self._gone or self._has_edited):
+                raise
+            raise PartlyDoneError(f"{error}; {len(self._gone)} deleted before that", hint=error.hint) from error
+
+    def _run(self) -> Departed:
+        last, times = None, 0
+        while True:
+            seen = self._look()
+            turn = seen.turn(accept_unknown=self._request.accept_unknown)
+            self._refuse_another(seen, has_begun=last is not None)
+            if turn is Turn.GONE:
+                return self._ended(seen.refusal if last is None else "it is gone")
+            times = times + 1 if turn is last else 1
+            if times > _SAME_TURN:
+                raise PartlyDoneError(f"{self._module} does not get further: {turn.value}", hint="run it again")
+            last = turn
+            refuse(seen, self._request)
+            if turn not in (Turn.UNMANAGE, Turn.FOLLOW):
+                refuse_unseen(seen.remaining, self._module, self._accepted)
+            if self._turned is not None:
+                self._turned(turn)
+            self._save(seen, turn)
+            ended = self._take(turn, seen)
+            if ended is not None:
+                return self._ended(ended)
+
+    def _look(self) -> Departure:
+        return self._port.look(self._module, self._request.namespace, self._request.way)
+
+    def _ended(self, words: str) -> Departed:
+        return Departed(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
+
+    def _save(self, seen: Departure, turn: Turn) -> None:
+        if self._saved is not None or self._request.backup is None or turn is Turn.UNMANAGE:
+            return
+        self._saved = self._port.backup(self._request.backup, seen)
+        if self._tell is not None:
+            self._tell(Progress(self._saved.words))
+
+    def _refuse_another(self, seen: Departure, *, has_begun: bool) -> None:
+        """Raises OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
+        where the module is requested again."""
+        agreed = self._plan.seen
+        if agreed.found is not None and seen.found is not None:
+            refuse_another(agreed.found.inventory, seen.found.inventory)
+        if words := taken_up(agreed, seen, has_left=self._has_left):
+            hint = f"it stays as it is; delete {seen.module} once more if it is to go all the same"
+            raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
+
+    def _take(self, turn: Turn, seen: Departure) -> str | None:
+        """Takes a turn; a sentence where the deletion ends with it."""
+        match turn:
+            case Turn.UNMANAGE:
+                self._edit(Toggle(Verb.UNMANAGE, self._module))
+                return (
+                    f"lifecycle-manager has let go of {self._module}, and everything stays; take over what is there "
+                    f"with `kymatui adopt {self._module}`, and delete it then"
+                )
+            case Turn.IGNORE:
+                self._edit(Toggle(Verb.POLICY, self._module, policy=Policy.IGNORE))
+                self._until(self._is_told, _TOLD)
+            case Turn.CLEAR:
+                self._clear(seen)
+                if seen.charge is Charge.NOBODY:
+                    self._see_what_stays(seen, "nothing is made of it any more, and nobody looks after it")
+            case Turn.LEAVE:
+                self._edit(Toggle(Verb.DISABLE, self._module))
+                self._has_left = True
+                self._see_what_stays(seen)
+            case Turn.FOLLOW:
+                self._follow()
+                self._see_what_stays(seen)
+            case Turn.MANIFEST:
+                self._delete_manifest(seen)
+            case Turn.UNDEPLOY:
+                return self._undeploy(seen)
+            case _:
+                raise AssertionError(turn)
+        return None
+
+    def _limits(self) -> Limits:
+        return Limits(gone=self._request.timeout, hooks=self._request.timeout)
+
+    def _clear(self, seen: Departure) -> None:
+        consent = Consent(self._accepted, True, self._request.accept_unknown)
+        backup = self._saved.own if self._saved is not None else None
+
+        def count() -> Instances:
+            now = self._look()
+            refuse(now, self._request)
+            return now.remaining
+
+        try:
+            with begin(
+                self._cluster, cancel=self._cancel, tell=self._tell, limits=self._limits(), backup=backup
+            ) as run:
+                clear(run, self._module, count, consent, self._gone, own=seen.by_hand)
+        except PartlyDoneError as error:
+            raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run it again") from error
+
+    def _edit(self, toggle: Toggle) -> None:
+        """Edits the module's entry, only where it is as the plan displayed it."""
+        edits = self._port.edits
+        proposal = edits.propose(toggle)
+        if proposal.is_refused:
+            raise RefusedError("; ".join(proposal.refusals), hint="nothing was changed in the Kyma")
+        edit = proposal.edit
+        if edit is not None and requested(edit.before) != self._entry:
+            words = f"the entry of {self._module} in {edit.kyma} was changed after the plan was displayed"
+            raise RefusedError(words, hint=_AGAIN)
+        generation = edits.carry_out(proposal, self._cancel)
+        self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
+
+        def told(stage: Stage) -> None:
+            if self._tell is not None:
+                self._tell(Progress(stage.words, waits=None if stage.finished else stage.actor))
+
+        edits.follow(proposal, generation, self._changed, self._request.timeout, told, self._cancel)
+
+    def _follow(self) -> None:
+        """Somebody has taken it out of the Kyma already: lifecycle-manager is at work."""
+        deadline, last = time.monotonic() + self._request.timeout, ""
+        while True:
+            self._changed.clear()
+            snapshot = self._port.snapshot()
+            row = catalog(snapshot, time.time(), memory=self._port.memory).row(self._module)
+            if row is None or not row.reports.kyma:
+                return
+            words = f"{row.reason.text} (waits for {row.actor.value})" if row.actor.value else row.reason.text
+            if words != last and self._tell is not None:
+                self._tell(Progress(row.reason.text, waits=row.actor))
+            last = words
+            if time.monotonic() > deadline:
+                raise PartlyDoneError(f"{self._module} is still there: {words}", hint="run it again to go on waiting")
+            self._pause(deadline)
+
+    def _pause(self, deadline: float) -> None:
+        if self._cancel.is_set():
+            raise CancelledError(f"nobody waits for {self._module} any more; lifecycle-manager goes on")
+        self._changed.wait(min(0.5, max(0.0, deadline - time.monotonic())))
+
+    def _delete_manifest(self, seen: Departure) -> None:
+        assert seen.manifest is not None
+        backup = self._saved.manifest if self._saved is not None else None
+        with begin(
+            self._port.manifests_on, cancel=self._cancel, tell=self._tell, limits=self._limits(), backup=backup
+        ) as run:
+            live = run.cluster.get(seen.manifest)
+            if live is not None:
+                uid = uid_of(live)
+                if not self._accepted.has(seen.manifest, uid):
+                    words = f"{seen.manifest} was created after the plan was displayed, and is not deleted"
+                    raise RefusedError(words, hint=_AGAIN)
+                with run.step("delete", seen.manifest):
+                    delete_object(run, seen.manifest, uid)
+                wait_until_gone(run, {seen.manifest: uid}, "which installed the module", self._gone)
+        self._until(lambda world: self._module not in world.manifests)
+
+    def _until(self, holds: Callable[[World], bool], most: float = float("inf")) -> None:
+        """Waits for what others do, and for the watches to see it."""
+        deadline = time.monotonic() + min(self._request.timeout, most)
+        while not holds(observe(self._port.snapshot(), memory=self._port.memory)):
+            if time.monotonic() >= deadline:
+                return
+            self._pause(deadline)
+
+    def _is_told(self, world: World) -> bool:
+        """Whether lifecycle-manager has passed the policy on; where Manifests are not to be seen, nobody can tell."""
+        manifest = world.manifests.get(self._module)
+        return manifest is None or manifest.policy == Policy.IGNORE
+
+    def _undeploy(self, seen: Departure) -> str:
+        found = seen.found
+        assert found is not None
+        consent = Consent(self._accepted, self._request.cascade, self._request.accept_unknown)
+        with begin(
+            self._cluster,
+            cancel=self._cancel,
+            journal=self._port.journal(found.inventory),
+            tell=self._tell,
+            limits=self._limits(),
+            purpose=f"delete {self._module}",
+            backup=self._saved.own if self._saved is not None else None,
+        ) as run:
+            ended = delete(found, run, consent)
+        self._gone += ended.gone
+        self._kept += [(step.ref, step.reason) for step in ended.kept]
+        self._lost += ended.lost
+        return ""
+
+    def _see_what_stays(self, seen: Departure, reason: str = "lifecycle-manager has left it") -> None:
+        """Definitions belong to who applied them: what is left of them is told, and not deleted."""
+        known = {ref for ref, _ in self._kept}
+        for ref in seen.definitions:
+            if ref in known:
+                continue
+            try:
+                live = self._cluster.get(ref)
+            except ForbiddenError:
+                continue
+            if live is not None and not live["metadata"].get("deletionTimestamp"):
+                self._kept.append((ref, reason))

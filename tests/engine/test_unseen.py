@@ -1,0 +1,172 @@
+"""What is created after a plan was displayed is named and left, by every way that deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import deleting, removals
+from kymatui.engine.clearing import Consent
+from kymatui.engine.deleting import Deleted
+from kymatui.engine.inventories import State
+from kymatui.engine.planning import installed
+from kymatui.engine.plans import Intent
+from kymatui.engine.removals import Removal
+from kymatui.engine.running import Progress, SystemClock, begin
+from kymatui.errors import PartlyDoneError, RefusedError
+from kymatui.wiring.backups import BackupFile
+from tests.engine import objects as make
+from tests.engine.installing import LIMITS, apply, bundle, install, plan
+from tests.engine.places import Json, Place
+
+NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+LATER = "was created after the plan was displayed"
+
+
+def module(place: Place) -> tuple[Json, ...]:
+    return (make.definition(place.group, "Thing"), make.config_map("settings"), make.deployment("manager"))
+
+
+def displayed(place: Place) -> Removal:
+    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    return found
+
+
+def delete(
+    place: Place, found: Removal, backup: BackupFile | None = None, tell: Callable[[Progress], None] | None = None
+) -> Deleted:
+    with begin(place.cluster, limits=LIMITS, backup=backup, tell=tell) as run:
+        return deleting.delete(found, run, Consent(found.accepted, cascade=True))
+
+
+def thing(place: Place, name: str) -> Json:
+    return make.custom(place.group, "Thing", name, place.namespace)
+
+
+def has_thing(place: Place, name: str) -> bool:
+    return place.get(f"{place.group}/v1", "Thing", name) is not None
+
+
+def recreate(place: Place, ref: ObjectRef) -> str:
+    """Deletes an object and creates it again as it was; the uid of the new one."""
+    live = place.raw.get(ref)
+    assert live is not None
+    place.raw.delete(ref)
+    kept = {key: value for key, value in live["metadata"].items() if key in ("name", "namespace", "labels")}
+    made = place.raw.create({**{key: value for key, value in live.items() if key != "status"}, "metadata": kept})
+    return str(made["metadata"]["uid"])
+
+
+def test_an_object_created_after_the_plan_refuses_the_deletion(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    found = displayed(place)
+    place.kubectl(thing(place, "late"))
+    with pytest.raises(RefusedError, match=rf"Thing .*/late {LATER}"):
+        delete(place, found)
+    assert has_thing(place, "seen")
+    assert has_thing(place, "late")
+    inventory = installed(place.cluster, SystemClock(), "module", place.namespace)
+    assert inventory is not None
+    assert inventory.state is State.INSTALLED
+
+
+def test_an_object_created_again_under_its_name_is_another_one(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    found = displayed(place)
+    recreate(place, ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "seen"))
+    with pytest.raises(RefusedError, match=rf"Thing .*/seen {LATER}"):
+        delete(place, found)
+    assert has_thing(place, "seen")
+
+
+def test_an_object_created_while_others_are_deleted_stops_the_deletion_before_the_manager(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    found = displayed(place)
+
+    def meddle(progress: Progress) -> None:
+        if progress.words.startswith("deleting Thing") and not has_thing(place, "late"):
+            place.kubectl(thing(place, "late"))
+
+    with pytest.raises(PartlyDoneError, match=rf"Thing .*/late {LATER}.*1 object\(s\) are gone"):
+        delete(place, found, tell=meddle)
+    assert has_thing(place, "late")
+    assert place.get("apps/v1", "Deployment", "manager") is not None
+
+
+def test_a_part_of_the_module_that_was_created_again_is_left_with_its_namespace(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    found = displayed(place)
+    uid = recreate(place, ObjectRef(CONFIG_MAP, place.namespace, "settings"))
+    ended = delete(place, found)
+    live = place.get("v1", "ConfigMap", "settings")
+    assert live is not None
+    assert live["metadata"]["uid"] == uid
+    assert [(step.ref.name, step.reason.split(":")[0]) for step in ended.kept] == [
+        ("settings", "it was created after the plan was displayed"),
+        (place.namespace, "others are in it"),
+    ]
+    assert place.get("apps/v1", "Deployment", "manager") is None
+
+
+def test_what_changed_after_the_plan_is_deleted_and_the_backup_holds_its_last_state(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    found = displayed(place)
+    path = place.folder / "kept.yaml"
+    backup = BackupFile(path, place.cluster, ("module",))
+    backup.write([one.ref for one in found.remaining.instances] + [step.ref for step in found.deletions])
+    edited = thing(place, "seen")
+    edited["spec"] = {"edited": "later"}
+    place.kubectl(edited)
+    data = make.config_map("settings", place.namespace, later="yes")
+    place.kubectl(data)
+    delete(place, found, backup)
+    saved = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(path.read_text())}
+    assert saved["Thing", "seen"]["spec"] == {"edited": "later"}
+    assert saved["ConfigMap", "settings"]["data"]["later"] == "yes"
+    assert place.raw.get(ObjectRef(NAMESPACE, "", place.namespace)) is None
+
+
+def test_a_pruned_definition_stays_for_an_instance_created_after_the_plan(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    small = bundle(place, make.config_map("settings"))
+    planned = plan(place, Intent(small, prune_definitions=True))
+    place.kubectl(thing(place, "late"))
+    with pytest.raises(PartlyDoneError, match=rf"not deleted: CustomResourceDefinition .*Thing .*/late {LATER}"):
+        apply(place, planned)
+    assert has_thing(place, "seen")
+    assert has_thing(place, "late")
+    assert place.get("apps/v1", "Deployment", "manager") is None
+    apply(place, plan(place, Intent(small, prune_definitions=True)))
+    assert not has_thing(place, "late")
+
+
+def test_a_pruned_namespace_stays_for_what_was_created_in_it_after_the_plan(place: Place) -> None:
+    space = f"{place.name}-more"
+    install(place, bundle(place, make.config_map("settings"), make.namespace(space)))
+    small = bundle(place, make.config_map("settings"))
+    planned = plan(place, Intent(small, prune_namespaces=True))
+    place.kubectl(make.config_map("late", space))
+    with pytest.raises(PartlyDoneError, match=rf"not deleted: Namespace {space}: ConfigMap {space}/late {LATER}"):
+        apply(place, planned)
+    assert place.get("v1", "ConfigMap", "late", space) is not None
+    apply(place, plan(place, Intent(small, prune_namespaces=True)))
+    assert place.get("v1", "ConfigMap", "late", space) is None
+
+
+def test_a_saved_plan_of_an_older_version_deletes_what_it_observed(place: Place) -> None:
+    install(place, bundle(place, make.config_map("settings"), make.config_map("old")))
+    planned = plan(place, bundle(place, make.config_map("settings")))
+    older = replace(planned, steps=tuple(replace(step, uid="", takes=()) for step in planned.steps))
+    apply(place, older)
+    assert place.get("v1", "ConfigMap", "old") is None
