@@ -37,6 +37,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("catalog", "print the modules of the catalog with channel, version and state", "kymatui.cli.catalog"),
     Command("module", "print everything that is known of one module", "kymatui.cli.module"),
     Command("checks", "print how a module's state comes about, rule by rule", "kymatui.cli.checks"),
+    Command("events", "print the events of a module's objects and Pods, the newest first", "kymatui.cli.events"),
     Command("drift", "print the modules that are not at the version they should be", "kymatui.cli.drift"),
     Command("fleet", "print the runtimes of a control plane", "kymatui.cli.fleet:FLEET"),
     Command("matrix", "count the versions of modules over all runtimes", "kymatui.cli.fleet:MATRIX"),

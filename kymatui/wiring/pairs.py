@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.clusters import KubeCluster
     from kymatui.adapters.kube.resources import Resource
     from kymatui.domain.pairs.pair import Pair
+    from kymatui.domain.refs import ObjectRef
     from kymatui.domain.resolution import Rules
     from kymatui.domain.snapshots import Feed, Snapshot
     from kymatui.domain.targets import ClusterTarget
@@ -219,6 +220,14 @@ class PairSession:
     def feeds(self) -> Mapping[str, Feed]:
         """How each kind is doing, taken from the side that counts for it."""
         return self.snapshot().feeds
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        """Follow the events of these objects in the runtime, until the next call."""
+        self._session.follow_events(refs)
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        """Follow the kinds of these objects in the runtime, with the Pods of workloads, until the next call."""
+        self._session.follow_owned(refs)
 
     def require_kyma(self) -> None:
         """Raises where the control plane's Kyma went away while it was looked for."""

@@ -158,6 +158,11 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
 # events
 
 
+def lines_of(*found: b.Json) -> list[Row]:
+    world = replace(WORLD, events=found)
+    return events.event_lines(row("keda"), world, b.NOW, locate(world, Memory()))
+
+
 def event(**more: Any) -> b.Json:
     about = {"kind": "Keda", "namespace": "kyma-system", "name": "default"}
     return {
@@ -180,14 +185,13 @@ def event(**more: Any) -> b.Json:
     ],
 )
 def test_events_of_every_generation_have_an_age_and_a_count(more: Mapping[str, Any], age: str, count: str) -> None:
-    (line,) = events.event_lines(row("keda"), replace(WORLD, events=(event(**more),)), b.NOW)
+    (line,) = lines_of(event(**more))
     assert (line.cells["age"].text, line.cells["count"].text) == (age, count)
 
 
 def test_only_the_events_of_the_modules_objects_are_shown() -> None:
     other = {**event(), "involvedObject": {"kind": "Pod", "namespace": "x", "name": "y"}}
-    assert events.event_lines(row("keda"), replace(WORLD, events=(other, {}, event())), b.NOW)[0].key == "e"
-    assert len(events.event_lines(row("keda"), replace(WORLD, events=(other, {}, event())), b.NOW)) == 1
+    assert [line.key for line in lines_of(other, {}, event())] == ["e"]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_only_the_events_of_the_modules_objects_are_shown() -> None:
         ("serverless", FeedState.LIVE, "no objects here"),
         ("keda", FeedState.FORBIDDEN, "may not list events"),
         ("keda", FeedState.SYNCING, "Loading"),
-        ("keda", FeedState.LIVE, "tells of no events"),
+        ("keda", FeedState.LIVE, "No events"),
     ],
 )
 def test_why_there_are_no_events_is_said(name: str, state: FeedState, words: str) -> None:

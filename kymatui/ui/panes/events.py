@@ -10,9 +10,11 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Static
 
+from kymatui.domain.events import module_objects
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
+from kymatui.ui.link import Looks
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters import events
 from kymatui.ui.presenters.tables import Sort
@@ -38,9 +40,15 @@ class EventsPane(Pane):
     def target(self) -> Widget:
         return self.query_one(LiveTable)
 
+    def looks(self, row: Row) -> Looks:
+        """Return the module's objects twice: their Pods and ReplicaSets have events, too."""
+        about = module_objects(row)
+        return Looks(about, about)
+
     def draw(self, row: Row, snapshot: Snapshot) -> None:
-        self._refs = events.subjects(row, snapshot)
-        self.query_one(LiveTable).show(events.event_lines(row, snapshot, self.kymatui.clock()))
+        app = self.kymatui
+        self._refs = events.subjects(row, snapshot, app.locations)
+        self.query_one(LiveTable).show(events.event_lines(row, snapshot, app.clock(), app.locations))
         self.set_class(not self.query_one(LiveTable).everything, "-empty")
         self.query_one("#no-events", Static).update(events.why_none(row, snapshot))
 

@@ -9,12 +9,12 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from kymatui.domain.events import module_objects
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.ui.link import Looks
 from kymatui.ui.navigation import object_step
-from kymatui.ui.presenters.events import objects_of
 
 if TYPE_CHECKING:
     from kymatui.ui.app import KymatuiApp
@@ -56,7 +56,7 @@ class Pane(Vertical):
 
     def looks(self, row: Row) -> Looks:
         """What has to be followed for it; the events on every tab, so that they are there when one turns to them."""
-        return Looks(objects_of(row))
+        return Looks(module_objects(row))
 
     @property
     def note(self) -> str:

@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from kymatui.domain.events import module_objects
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.trees import tree, unseen_words
 from kymatui.ui.link import Looks
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.events import objects_of
 from kymatui.ui.presenters.tree import COLUMNS, Branch, branches, foldable, references, tree_rows
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import EMPTY
@@ -54,7 +54,7 @@ class ResourcesPane(Pane):
 
     def looks(self, row: Row) -> Looks:
         """Pods and the like are followed only while their tree is seen."""
-        about = objects_of(row)
+        about = module_objects(row)
         return Looks(about, (*about, *self._refs.values()))
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
