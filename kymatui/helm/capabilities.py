@@ -129,9 +129,6 @@ class KubeVersion(_Struct):
         made._normalizedVersion = ""
         return made
 
-    def go_json(self) -> dict[str, str]:
-        return {"Version": self._Version, "Major": self._Major, "Minor": self._Minor}
-
     @property
     def version(self) -> str:
         """All of it, with a leading v."""
@@ -150,7 +147,7 @@ class HelmVersion(_Struct):
     _GoVersion = GO_VERSION
     _KubeClientVersion = "v1.35"
 
-    def go_json(self) -> dict[str, str]:
+    def go_tagged(self) -> dict[str, str]:
         return {
             "version": self._Version,
             "go_version": self._GoVersion,
@@ -179,6 +176,12 @@ class Capabilities(_Struct):
         """
         self._KubeVersion = KubeVersion(kube_version)
         self._APIVersions = VersionSet([*(DEFAULT_API_VERSIONS if served is None else served), *api_versions])
+
+    def go_copy(self) -> Capabilities:
+        made = Capabilities.__new__(Capabilities)
+        made._KubeVersion = self._KubeVersion.go_copy()
+        made._APIVersions = VersionSet(self._APIVersions)
+        return made
 
     @property
     def kube_version(self) -> KubeVersion:

@@ -15,6 +15,7 @@ from kymatui.helm.govalues.naming import key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.types import BYTES, FunctionError, NilPointer, Object, go_type
 from kymatui.helm.yaml.ordering import Fields
+from kymatui.helm.yaml.scalars import Timestamp
 
 _DEEPEST: Final = 400
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
@@ -91,15 +92,15 @@ class _Unfolding:
         if not self.nil_is_empty and is_nil(value):
             return None
         if go_type(value) == BYTES:
-            return base64.b64encode(bytes(value)).decode()
+            return list(map(int, value)) if self.nil_is_empty else base64.b64encode(bytes(value)).decode()
         return [self.plain(item, depth + 1) for item in value]
 
 
-_AS_IT_IS: Final = frozenset({str, int, bool, float, type(None)})
+_AS_IT_IS: Final = frozenset({str, int, bool, float, type(None), Timestamp})
 
 
 def _fields(value: Object) -> Any:
-    to_json = getattr(value, "go_json", None)
+    to_json = getattr(value, "go_json", None) or getattr(value, "go_tagged", None)
     try:
         made = to_json() if to_json else _exported(value)
     except ValueError as error:
@@ -109,7 +110,8 @@ def _fields(value: Object) -> Any:
 
 def _yaml_fields(value: Object) -> Any:
     """go-yaml writes fields in lower case, and what marshals itself as the text that it makes."""
-    made = _fields(value)
+    if isinstance(made := _fields(value), str) and getattr(value, "go_is_timestamp", False):
+        return Timestamp(made)
     return Fields({name.lower(): item for name, item in _exported(value).items()}) if isinstance(made, dict) else made
 
 

@@ -40,6 +40,7 @@ class Time(Object):
     __slots__ = ("_civil", "location", "nanosecond", "offset", "seconds", "zone_name")
     go_type: ClassVar[str] = "time.Time"
     go_kind: ClassVar[str] = "struct"
+    go_is_timestamp: ClassVar[bool] = True
 
     def __init__(self, seconds: int, nanosecond: int = 0, location: Location = UTC_LOCATION) -> None:
         self.seconds = wrap_integer(seconds)

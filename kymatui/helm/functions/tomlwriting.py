@@ -149,9 +149,10 @@ class _Writer:
 def _ordered(table: Any) -> list[tuple[bool, str, Any]]:
     """Whether it is a table of its own, name and value: first what is none."""
     entries = _entries(table)
+    names = entries if isinstance(table, Object) else sorted_keys(entries)
     found = [
         (_is_table(value) or _is_table_array(value), str(name), value)
-        for name, value in ((name, entries[name]) for name in sorted_keys(entries))
+        for name, value in ((name, entries[name]) for name in names)
     ]
     return [entry for entry in found if not entry[0]] + [entry for entry in found if entry[0]]
 

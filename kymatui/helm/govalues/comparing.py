@@ -8,7 +8,7 @@ from typing import Any, Final
 from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import is_valid, to_bytes
-from kymatui.helm.govalues.types import INVALID, FunctionError, NilPointer, TypedList, TypedMap, go_type, kind
+from kymatui.helm.govalues.types import INVALID, FunctionError, NilPointer, Object, TypedList, TypedMap, go_type, kind
 
 BAD_COMPARISON: Final = "invalid type for comparison"
 
@@ -109,6 +109,10 @@ def _deep_equal(first: Any, second: Any) -> bool:
             _same_header(first, second)
             and len(first) == len(second)
             and all(_deep_equal(a, b) for a, b in zip(first, second, strict=True))
+        )
+    if isinstance(first, Object) and first.go_fields:
+        return first is second or all(
+            _deep_equal(first.read_field(name), second.read_field(name)) for name in first.go_fields
         )
     return first is second or bool(first == second)
 

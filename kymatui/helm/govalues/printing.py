@@ -76,6 +76,13 @@ def format_struct(value: Object, depth: int) -> str:
     return ("&{" if value.go_kind == "ptr" else "{") + fields + "}"
 
 
+def format_printable(value: Any) -> str:
+    """Return what text/template prints: a pointer stands for its struct, except where it has String()."""
+    if isinstance(value, Object) and value.go_kind == "ptr" and stringer(value) is None:
+        return format_struct(value, 0).removeprefix("&")
+    return format_value(value)
+
+
 def sprint(*values: Any) -> str:
     """fmt.Sprint: spaces between operands where neither is a string."""
     if len(values) == 1:

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from kymatui.helm.govalues import comparing
 from kymatui.helm.govalues.naming import can_be_nil, elem_type, key_type, type_kind
 from kymatui.helm.govalues.printf import sprintf
-from kymatui.helm.govalues.printing import sprint, sprintln
+from kymatui.helm.govalues.printing import format_printable, sprint, sprintln
 from kymatui.helm.govalues.quoting import is_print
 from kymatui.helm.govalues.text import byte_length, check_size, from_bytes, join_bounded, normalize, to_bytes
 from kymatui.helm.govalues.types import (
@@ -19,6 +19,7 @@ from kymatui.helm.govalues.types import (
     Function,
     FunctionError,
     NilPointer,
+    Object,
     Panic,
     TypedList,
     Uint8,
@@ -167,7 +168,13 @@ def _joined(values: tuple[Any, ...]) -> str:
     """evalArgs: what the escapers see of their arguments."""
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    return sprint(*["<no value>" if value is None else value for value in values])
+    return sprint(*map(_escapable, values))
+
+
+def _escapable(value: Any) -> Any:
+    if value is None:
+        return "<no value>"
+    return format_printable(value) if isinstance(value, Object) else value
 
 
 # The ampersand comes first: the others bring one.

@@ -278,6 +278,8 @@ class Expressions:
             return self.fail(f"wrong number of args for {node.name}: want {wanted} got {count}")
         if function in (BUILTINS["and"], BUILTINS["or"]):
             return self.short_circuit(node.name, args, final)
+        if function is BUILTINS["index"] and count == 1:
+            return self.unindexed(final or self.evaluated_any(args[0]), Origin(whole, node.name))
         codes = [self.argument(arg, parameter(function, index)) for index, arg in enumerate(args)]
         if final is not None:
             codes.append(self.converted(final, parameter(function, len(args))))
@@ -287,6 +289,12 @@ class Expressions:
         self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
         known = node.name in SCOPED or function is BUILTINS.get(node.name)
         return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
+
+    def unindexed(self, value: Value, origin: Origin) -> Value:
+        """`index` without an index: the value itself, where it was found."""
+        result = self.out.name("x")
+        self.out.line(f"{result} = f_index({self.converted(value, REFLECT)})", origin)
+        return Value(result, addressable=value.addressable)
 
     def invocation(self, name: str, function: Function, codes: list[str]) -> str:
         if function is BUILTINS["not"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_type, type_kind
 from kymatui.helm.govalues.ordering import sorted_keys
-from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.printing import format_printable, format_value
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import (
@@ -210,7 +210,7 @@ def _counted(scope: Spender, items: Sequence[Any]) -> Iterable[Any]:
 
 
 def _refused(value: Any) -> EvalError:
-    return EvalError(f"range can't iterate over {format_value(value)}")
+    return EvalError(f"range can't iterate over {format_printable(value)}")
 
 
 def values_of(scope: Spender, value: Any) -> Iterable[Any]:
@@ -246,7 +246,7 @@ def printed(value: Any) -> str:
     if value is None or value is INVALID:
         return "<no value>"
     by_address = getattr(value.__class__, "go_address_string", None)
-    return format_value(value) if by_address is None else str(by_address(value))
+    return format_printable(value) if by_address is None else str(by_address(value))
 
 
 class Failing(Protocol):

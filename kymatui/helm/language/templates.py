@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
-from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.printing import format_printable
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import normalize, runes
 from kymatui.helm.govalues.types import ANY, INVALID, Function, FunctionError
@@ -93,7 +93,7 @@ class Scope:
 
     def print_copy(self, w: Callable[[str], object], value: Any) -> None:
         """Writes an action's value that a function gave."""
-        text = value if value.__class__ is str else "<no value>" if value is None else format_value(value)
+        text = value if value.__class__ is str else "<no value>" if value is None else format_printable(value)
         state = self.state
         state.output += len(text)
         if state.output > state.most_output:

@@ -56,6 +56,12 @@ class ScalarStyle(enum.Enum):
     LITERAL = "|"
 
 
+class Timestamp(str):
+    """A moment, which go-yaml v3 writes without quotes."""
+
+    __slots__ = ()
+
+
 class Dialect(NamedTuple):
     """What differs between the two go-yamls: `plain` tells what needs no quotes, `tabs` whether tabs may stand."""
 

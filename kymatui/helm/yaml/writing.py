@@ -17,7 +17,7 @@ from kymatui.helm.govalues.text import byte_length, is_valid, to_bytes
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.ordering import Fields, sort_keys, sort_keys_v3
 from kymatui.helm.yaml.passing import pass_json, pass_json_key
-from kymatui.helm.yaml.scalars import V2, V3, Dialect, is_multiline, write_scalar
+from kymatui.helm.yaml.scalars import V2, V3, Dialect, Timestamp, is_multiline, write_scalar
 
 _NO_WIDTH: Final = 1 << 31
 _SIMPLE_KEY: Final = 128
@@ -151,6 +151,8 @@ class _Writer:
 
     def leaf(self, value: Any, indent: int, column: int) -> str:
         """A scalar or an empty collection as text that starts at a column."""
+        if isinstance(value, Timestamp):
+            return str(value)
         if isinstance(value, str):
             return self.string(self.style.pass_text(value), indent, column, self.style.width)
         if value is None:
