@@ -143,13 +143,14 @@ def _is_secret(body: Object) -> bool:
 def restore(
     objects: Sequence[Object],
     cluster: Cluster,
+    plan: Sequence[Foreseen],
     *,
     tell: Callable[[str], None] = lambda words: None,
     wait: Callable[[str], None] = lambda words: None,
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
 ) -> Restored:
-    """Creates what is missing, in the order of installation, and leaves what is there as it is.
+    """Creates what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
 
     What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
     is still being deleted, is waited for, all in all `timeout` seconds; `wait` is told so. Raises CancelledError, which
@@ -158,6 +159,7 @@ def restore(
     from kymatui.engine.ordering import waves
 
     run = _Run(cluster, cancel or threading.Event(), time.monotonic() + timeout, wait)
+    stays = frozenset(one.ref for one in plan if one.fate is Fate.THERE)
     made: list[ObjectRef] = []
     there: list[ObjectRef] = []
     failed: list[tuple[ObjectRef, str]] = []
@@ -170,7 +172,7 @@ def restore(
                 )
             ref = read_ref(body)
             try:
-                is_new = run.create(ref, body)
+                is_new = run.stays(ref) if ref in stays else run.create(ref, body)
             except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
                 failed.append((ref, str(error)))
             else:
@@ -195,6 +197,12 @@ class _Run:
     deadline: float
     wait: Callable[[str], None]
     told: set[ObjectRef] = field(default_factory=set)
+
+    def stays(self, ref: ObjectRef) -> bool:
+        """False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
+        if not _is_there(ref, self.cluster):
+            raise NotFoundError("it was deleted after the plan was displayed; restore again to create it", status=404)
+        return False
 
     def create(self, ref: ObjectRef, body: Object) -> bool:
         """Whether it was created; False where it is there to stay."""

@@ -88,7 +88,7 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
     }
     assert [(one.path, one.before, one.after) for one in seen["there"].changes] == [("data.a", "2", "1")]
 
-    ended = restore(wanted, place.cluster)
+    ended = restore(wanted, place.cluster, foresee(wanted, place.cluster))
     assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}
     assert [ref.name for ref in ended.there] == ["there"]
     assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "held"}
@@ -106,7 +106,9 @@ def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
         waits.append(words)
         place.raw.apply({**body, "metadata": metadata(place, "held")}, force=True)
 
-    assert restore([body], place.cluster, wait=let_go, timeout=30).made == (read_ref(body),)
+    assert restore([body], place.cluster, foresee([body], place.cluster), wait=let_go, timeout=30).made == (
+        read_ref(body),
+    )
     assert len(waits) == 1
     assert "still being deleted" in waits[0]
 
@@ -118,3 +120,14 @@ def test_a_backup_that_is_gone_is_named(place: Place) -> None:
 
 def metadata(place: Place, name: str, *finalizers: str) -> dict[str, object]:
     return {"name": name, "namespace": place.namespace, "finalizers": list(finalizers)}
+
+
+def test_what_the_plan_displayed_as_there_is_not_created_after_somebody_deleted_it(place: Place) -> None:
+    place.make_namespace()
+    body = make.config_map("there", place.namespace)
+    place.kubectl(body)
+    plan = foresee([body], place.cluster)
+    place.raw.delete(read_ref(body))
+    ended = restore([body], place.cluster, plan)
+    assert (ended.made, [ref for ref, _ in ended.failed]) == ((), [read_ref(body)])
+    assert "deleted after the plan was displayed" in ended.failed[0][1]

@@ -119,14 +119,17 @@ class _Restoration:
             module = self._heading.module
             said = f"lifecycle-manager had installed {module}: `kymatui enable {module}` asks for it again, before this"
             say(said, sys.stderr)
+        plan = foresee(self._objects, self._place.cluster)
         if args.dry_run:
-            return self._print_plan(foresee(self._objects, self._place.cluster))
+            return self._print_plan(plan)
+        if args.output == "table":
+            say(_table(_planned(plan), "table"), sys.stderr)
         confirm(
             self._place.target, f"Create what is missing of {counted(number, 'object')}", plain(stranger), yes=args.yes
         )
-        return self._carry_out()
+        return self._carry_out(plan)
 
-    def _carry_out(self) -> int:
+    def _carry_out(self, plan: Sequence[Foreseen]) -> int:
         from kymatui.wiring.restoring import restore, was_installed_here
 
         def tell(words: str) -> None:
@@ -135,7 +138,8 @@ class _Restoration:
         args = self._args
         with cancellable() as cancel:
             timeout = args.timeout if args.wait else 0.0
-            ended = restore(self._objects, self._place.cluster, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
+            cluster = self._place.cluster
+            ended = restore(self._objects, cluster, plan, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
         self._print(ended)
         module = self._heading.module
         if ended.made and module and was_installed_here(self._objects):
@@ -151,7 +155,7 @@ class _Restoration:
     # printing
 
     def _print_plan(self, seen: Sequence[Foreseen]) -> int:
-        self._say([(str(one.ref), one.fate.value, one.reason) for one in seen], "planned")
+        self._say(_planned(seen), "planned")
         return 0
 
     def _print(self, ended: Restored) -> None:
@@ -171,5 +175,12 @@ class _Restoration:
             found = {"file": str(self._path), "objects": objects, "outcome": outcome}
             say(plan_document(self._place.target, found, form))
         else:
-            text = (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows])
-            say(plan_text(self._place.target, text, form))
+            say(plan_text(self._place.target, _table(rows, form), form))
+
+
+def _planned(plan: Sequence[Foreseen]) -> list[tuple[str, str, str]]:
+    return [(str(one.ref), one.fate.value, one.reason) for one in plan]
+
+
+def _table(rows: Sequence[tuple[str, str, str]], form: str) -> str:
+    return (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows])

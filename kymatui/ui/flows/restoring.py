@@ -17,7 +17,7 @@ from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.backups import Backup, backups, folder, identity_of, read_backup, read_heading
 from kymatui.wiring.jobs import Report, Work
-from kymatui.wiring.restoring import foresee, restore, was_installed_here
+from kymatui.wiring.restoring import Foreseen, foresee, restore, was_installed_here
 
 if TYPE_CHECKING:
     from kymatui.engine.ports import Cluster
@@ -74,7 +74,7 @@ async def _restore(app: KymatuiApp, backup: Backup) -> Verdict:
     answer = await app.push_screen_wait(PlanScreen(preview(backup, seen, cluster.name, stranger, charge)))
     if answer.is_yes:
         keeps = frozenset({module_key(backup.module)}) if backup.module else frozenset()
-        run = partial(_carry_out, objects, backup.module, cluster)
+        run = partial(_carry_out, objects, backup.module, cluster, seen)
         desk.start(Work(title(backup), run, backup.module, keeps, (_STEP,), _STAYS), partial(_again, app, backup))
     return answer.verdict
 
@@ -84,7 +84,9 @@ async def _again(app: KymatuiApp, backup: Backup) -> None:
     await _restore(app, backup)
 
 
-def _carry_out(objects: Sequence[Object], module: str, cluster: Cluster, report: Report) -> str:
+def _carry_out(
+    objects: Sequence[Object], module: str, cluster: Cluster, plan: Sequence[Foreseen], report: Report
+) -> str:
     report.step(_STEP)
     done = 0
 
@@ -96,7 +98,7 @@ def _carry_out(objects: Sequence[Object], module: str, cluster: Cluster, report:
     def wait(words: str) -> None:
         report.wait(words, Actor.YOU)
 
-    ended = restore(objects, cluster, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
+    ended = restore(objects, cluster, plan, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
     words = f"{len(ended.made)} created, {len(ended.there)} were there already"
     if ended.made and module and was_installed_here(objects):
         words = f"{words}; `:adopt {module}` makes it kymatui's again"
