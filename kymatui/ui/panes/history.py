@@ -33,7 +33,7 @@ class HistoryPane(Pane):
         self._refs: Mapping[str, ObjectRef] = {}
 
     def compose(self) -> ComposeResult:
-        yield LiveTable(MODULE_COLUMNS, id="history", sort=Sort("time"))
+        yield LiveTable(MODULE_COLUMNS, id="history", sort=Sort("time", descending=True))
         yield Static(Content("Nothing changed since kymatui was opened."), id="no-history", classes="nothing")
         yield Static("", id="history-words")
 

@@ -15,7 +15,7 @@ from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
 
-_TIME = Column("time", "UTC", 8)
+_TIME = Column("time", "UTC", 8, falls=True)
 _MODULE = Column("module", "MODULE", 18)
 _REST = (
     Column("what", "WHAT", 22),
@@ -54,12 +54,12 @@ def change_words(row: Row | None) -> str:
 
 def _row(one: Happening, now: float) -> Row:
     cells = {
-        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(one.at)), "muted", order=-one.at),
+        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(one.at)), "muted", order=one.at),
         "module": Cell(plain(one.module), "strong"),
         "what": Cell(plain(one.what)),
         "before": Cell(plain(one.before) or ABSENT, "muted"),
         "after": _value(one.after),
-        "since": Cell("" if one.since is None else span(now - one.since), "muted", order=one.since or 0.0),
+        "since": Cell("" if one.since is None else span(now - one.since), "muted", order=-(one.since or 0.0)),
         "about": Cell(plain(one.about), "muted"),
     }
     return Row(_key(one), cells)

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("type", "TYPE", 8),
     Column("reason", "REASON", 18, flex=1),
     Column("object", "OBJECT", 24, flex=1, priority=1),
-    Column("count", "×", 4, right=True, priority=2),
+    Column("count", "×", 4, right=True, priority=2, falls=True),
     Column("message", "MESSAGE", 20, flex=4),
 )
 

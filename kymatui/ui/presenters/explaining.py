@@ -12,7 +12,7 @@ from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
 from kymatui.domain.watcher_chains import Chain, Health, Link
 from kymatui.domain.windows import Window
 from kymatui.domain.wording import span
-from kymatui.ui.presenters.catalog import ABSENT
+from kymatui.ui.presenters.catalog import ABSENT, version_cell
 from kymatui.ui.presenters.fleet import key_text
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
@@ -72,7 +72,7 @@ def _sync_row(entry: Entry, order: int) -> Row:
         "module": Cell(plain(entry.module) or ABSENT, "strong"),
         "kind": Cell(entry.ref.kind.kind, "muted"),
         "name": Cell(plain(entry.ref.name)),
-        "version": Cell(plain(entry.version) or ABSENT),
+        "version": version_cell(entry.version),
         "why": Cell(plain(entry.why)),
     }
     return Row(_SEPARATOR.join((entry.module, str(entry.ref), entry.standing.value)), cells)
@@ -114,9 +114,9 @@ def windows_told(found: Sequence[Maintenance], notes: Iterable[str], now: float)
         found, key=lambda one: (not one.upgrades, one.window.begin if one.window else float("inf"), one.ref)
     )
     rows, sentences = list[Row](), dict[str, str]()
-    for place, one in enumerate(ordered):
+    for one in ordered:
         for upgrade in one.upgrades or (None,):
-            row = _window_row(one, upgrade, now, place)
+            row = _window_row(one, upgrade, now)
             rows.append(row)
             sentences[row.key] = _window_sentence(one, upgrade, now)
     waiting = sum(bool(one.upgrades) for one in found)
@@ -124,19 +124,19 @@ def windows_told(found: Sequence[Maintenance], notes: Iterable[str], now: float)
     return Told(tuple(rows), "   ".join(plain(text) for text in (counts, *notes)), sentences)
 
 
-def _window_row(one: Maintenance, upgrade: Upgrade | None, now: float, place: int) -> Row:
+def _window_row(one: Maintenance, upgrade: Upgrade | None, now: float) -> Row:
     runtime = key_text((one.ref.namespace, one.ref.name))
     begin = one.window.begin if one.window is not None else float("inf")
     cells = {
         "runtime": Cell(plain(one.ref.name), "strong"),
-        "window": Cell(stretch(one.window), "accent" if one.open else "", order=place),
+        "window": Cell(stretch(one.window), "accent" if one.open else "", order=begin),
         "in": Cell(_until(one, now), "accent" if one.open else "muted", order=begin),
     }
     if upgrade is not None:
         cells |= {
             "module": Cell(plain(upgrade.module), "strong"),
-            "installed": Cell(plain(upgrade.installed) or ABSENT),
-            "offered": Cell(plain(upgrade.offered) or ABSENT),
+            "installed": version_cell(upgrade.installed),
+            "offered": version_cell(upgrade.offered),
             "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
         }
     return Row(_SEPARATOR.join((runtime, upgrade.module if upgrade is not None else "")), cells)

@@ -26,8 +26,8 @@ COLUMNS = (
     Column("plan", "PLAN", 6, priority=6),
     Column("channel", "CHANNEL", 8, priority=4),
     Column("state", "STATE", 17),
-    Column("modules", "MODULES", 7, priority=7, right=True),
-    Column("drift", "DRIFT", 5, priority=1, right=True),
+    Column("modules", "MODULES", 7, priority=7, right=True, falls=True),
+    Column("drift", "DRIFT", 5, priority=1, right=True, falls=True),
     Column("worst", "WORST MODULE", 14, flex=2, priority=1),
     Column("age", "AGE", 4, priority=2, right=True),
     Column("skr", "SKR", 11, priority=3),
@@ -108,7 +108,7 @@ def runtime_row(key: Key, runtime: Runtime, now: float) -> Row:
         "channel": _known(runtime.channel),
         "state": state_cell(runtime),
         "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
-        "drift": Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=-drifting),
+        "drift": Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=drifting),
         "worst": Cell(plain(worst.name), TONES[worst.state], severity(worst.state))
         if worst
         else Cell(ABSENT, "muted", 99),
@@ -176,13 +176,13 @@ def who(on: str) -> str:
 
 GROUP_COLUMNS = (
     Column("name", "GROUP", 20, flex=2),
-    Column("count", "RUNTIMES", 10, right=True),
-    Column("ready", "READY", 6, right=True, priority=2),
-    Column("processing", "PROCESSING", 10, right=True, priority=4),
-    Column("warning", "WARNING", 8, right=True, priority=1),
-    Column("error", "ERROR", 6, right=True),
-    Column("deleting", "DELETING", 8, right=True, priority=3),
-    Column("drift", "DRIFTING", 8, right=True, priority=1),
+    Column("count", "RUNTIMES", 10, right=True, falls=True),
+    Column("ready", "READY", 6, right=True, falls=True, priority=2),
+    Column("processing", "PROCESSING", 10, right=True, falls=True, priority=4),
+    Column("warning", "WARNING", 8, right=True, falls=True, priority=1),
+    Column("error", "ERROR", 6, right=True, falls=True),
+    Column("deleting", "DELETING", 8, right=True, falls=True, priority=3),
+    Column("drift", "DRIFTING", 8, right=True, falls=True, priority=1),
 )
 _STATES = {
     "ready": State.READY,
@@ -211,7 +211,7 @@ def _group_row(what: str, name: str, found: Sequence[Runtime]) -> Row:
 
 
 def _count(number: int, tone: str) -> Cell:
-    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=-number)
+    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
 
 
 def narrowed_to(row_key: str) -> Narrow:

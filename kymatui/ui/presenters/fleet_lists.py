@@ -33,8 +33,10 @@ def matrix_columns(counts: Counts, first: int = 0) -> tuple[Column, ...]:
     """A column a place, from the one numbered `first` on: the newest version of each module is place 0."""
     most = max((len(found) for found in counts.cells.values()), default=1)
     titles = ("NEWEST", *(f"{number} OLDER" for number in range(1, most)))
-    places = (Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first) for n in range(first, len(titles)))
-    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True), *places)
+    places = (
+        Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first, falls=True) for n in range(first, len(titles))
+    )
+    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True, falls=True), *places)
 
 
 def matrix(runtimes: Sequence[Runtime]) -> Counts:
@@ -47,12 +49,12 @@ def matrix(runtimes: Sequence[Runtime]) -> Counts:
 def _matrix_row(one: VersionCounts) -> Row:
     cells = {
         "name": Cell(plain(one.module), "strong", order=one.module),
-        "total": Cell(str(one.total), order=-one.total),
+        "total": Cell(str(one.total), order=one.total),
     }
     most = max((count for _, count in one.counts), default=0)
     for place, (version, count) in enumerate(one.counts):
         tone = "ready" if count == most else ""
-        cells[f"place:{place}"] = Cell(f"{plain(version) or 'unknown'}: {count}", tone, order=-count)
+        cells[f"place:{place}"] = Cell(f"{plain(version) or 'unknown'}: {count}", tone, order=count)
     return Row(one.module, cells)
 
 
@@ -70,7 +72,7 @@ WAIT_COLUMNS = (
     Column("state", "STATE", 12),
     Column("module", "MODULE", 16, flex=1),
     Column("runtime", "RUNTIME", 12, flex=2),
-    Column("since", "SINCE", 6, priority=2, right=True),
+    Column("since", "SINCE", 6, priority=2, right=True, falls=True),
     Column("reason", "WHY", 24, flex=4, priority=1),
 )
 
@@ -87,14 +89,14 @@ def _wait_row(wait: Wait, now: float) -> Row:
         "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=severity(wait.state)),
         "module": Cell(plain(wait.module) or "(the runtime)", "strong"),
         "runtime": Cell(plain(wait.runtime[1])),
-        "since": Cell("" if wait.since is None else span(now - wait.since), "muted", order=wait.since or 0.0),
+        "since": Cell("" if wait.since is None else span(now - wait.since), "muted", order=-(wait.since or 0.0)),
         "reason": Cell(plain(wait.reason)),
     }
     return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, wait.reason)), cells)
 
 
 CHANGE_COLUMNS = (
-    Column("time", "UTC", 8),
+    Column("time", "UTC", 8, falls=True),
     Column("runtime", "RUNTIME", 12, flex=2),
     Column("module", "MODULE", 16, flex=1),
     Column("what", "WHAT", 10, priority=1),
@@ -110,7 +112,7 @@ def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
 
 def _change_row(change: FleetChange) -> Row:
     cells = {
-        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(change.at)), "muted", order=-change.at),
+        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(change.at)), "muted", order=change.at),
         "runtime": Cell(plain(change.runtime[1]), "strong"),
         "module": Cell(plain(change.module) or "(the runtime)"),
         "what": Cell(plain(change.what)),

@@ -18,7 +18,7 @@ QUIET = 300.0
 """Seconds without any change after which a job that waits says whom to look after."""
 
 COLUMNS = (
-    Column("number", "#", 3, right=True),
+    Column("number", "#", 3, right=True, falls=True),
     Column("job", "JOB", 24, flex=2),
     Column("state", "STATE", 13),
     Column("progress", "PROGRESS", 15, priority=2),

@@ -15,23 +15,24 @@ _DIGITS = re.compile(r"(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """By which column, and which way."""
+    """By which column, and which way; "" leaves the rows in the order they come in."""
 
     column: str = "name"
     descending: bool = False
 
-    def turned(self, column: str) -> Sort:
-        """The order after a column was asked for: the same column again turns it round."""
-        return Sort(column, descending=self.column == column and not self.descending)
-
 
 def arrange(rows: Iterable[Row], wanted: Filter, sort: Sort | None) -> list[Row]:
-    """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in."""
+    """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in.
+
+    Empty cells come last, whichever way the others are sorted.
+    """
     chosen = _chosen(list(rows), wanted) if wanted else list(rows)
-    if sort is not None:
-        column = sort.column
-        chosen.sort(key=lambda row: _order(row.cells.get(column, EMPTY)), reverse=sort.descending)
-    return chosen
+    if sort is None or not sort.column:
+        return chosen
+    column = sort.column
+    known = [row for row in chosen if row.cells.get(column, EMPTY).text]
+    known.sort(key=lambda row: _order(row.cells[column]), reverse=sort.descending)
+    return [*known, *(row for row in chosen if not row.cells.get(column, EMPTY).text)]
 
 
 def _chosen(rows: list[Row], wanted: Filter) -> list[Row]:

@@ -192,7 +192,7 @@ class CatalogScreen(ActingScreen):
     def action_sort(self, column: str) -> None:
         """The same column again turns the order round."""
         table = self.main_widget()
-        table.set_order((table.order or Sort()).turned(column))
+        table.sort_by(column)
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:

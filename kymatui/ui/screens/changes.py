@@ -28,7 +28,7 @@ class ChangesScreen(ListScreen):
         return Step("changes")
 
     def body(self) -> ComposeResult:
-        yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time"))
+        yield LiveTable(COLUMNS, id="changes-list", sort=Sort("time", descending=True))
         yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
         yield Sentence(id="reason")
 

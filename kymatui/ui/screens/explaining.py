@@ -163,7 +163,7 @@ class WindowsScreen(ExplainingScreen):
     """The next maintenance window of each runtime, and which upgrades wait for it; or of one."""
 
     COLUMNS = explaining.WINDOW_COLUMNS
-    SORT = Sort("window")
+    SORT = Sort("")
     COPIED = "runtime"
     EMPTY = "There is no runtime."
     KIND = "windows"

@@ -155,7 +155,7 @@ class FleetScreen(FramedScreen):
             self._shown_columns = wanted
             table = self.main_widget()
             table.set_columns(wanted)
-            table.set_order(Sort("count") if self._group else BY_STATE)
+            table.set_order(Sort("count", descending=True) if self._group else BY_STATE)
             return True
         return False
 
@@ -275,7 +275,7 @@ class FleetScreen(FramedScreen):
 
     def action_sort(self, column: str) -> None:
         table = self.main_widget()
-        table.set_order((table.order or Sort()).turned(column))
+        table.sort_by(column)
 
     @on(RowTable.Chosen)
     def _opened(self, event: RowTable.Chosen) -> None:

@@ -106,7 +106,7 @@ class RecentScreen(FleetListScreen):
     """What was seen to change, and what the Manifests say of the time before; the newest first."""
 
     COLUMNS = fleet_lists.CHANGE_COLUMNS
-    SORT = Sort("time")
+    SORT = Sort("time", descending=True)
     EMPTY = "Nothing changed in the last hour."
     name_in_help: ClassVar[str] = "Last hour"
 

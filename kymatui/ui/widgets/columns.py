@@ -19,6 +19,8 @@ class Column:
     flex: int = 0
     priority: int = 0
     right: bool = False
+    falls: bool = False
+    """Whether the greatest value comes first when the column is sorted for the first time: counts and times do."""
 
 
 GAP = 2

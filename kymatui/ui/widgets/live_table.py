@@ -65,7 +65,7 @@ class LiveTable(RowTable):
 
     def set_order(self, sort: Sort) -> None:
         """Orders by a column; where the table has none of that name, nothing changes."""
-        if self._order is None or sort.column not in {column.id for column in self.columns}:
+        if self._order is None or sort.column not in {"", *(column.id for column in self.columns)}:
             return
         self._order = sort
         self._show_order()
@@ -83,18 +83,25 @@ class LiveTable(RowTable):
     def _header_clicked(self, event: RowTable.HeaderClicked) -> None:
         event.stop()
         if self._order is not None:
-            self.set_order(self._order.turned(event.column))
+            self.sort_by(event.column)
+
+    def sort_by(self, column: str) -> None:
+        """Order by a column as its values are read first; by the same column again in reverse."""
+        falls = {one.id for one in self.columns if one.falls}
+        order = self._order
+        again = order is not None and order.column == column
+        self.set_order(Sort(column, descending=not order.descending if again and order else column in falls))
 
     def action_sort_next(self) -> None:
         """Orders by the column behind the present one, of those that are shown."""
         shown = self.shown_columns
         if self._order is not None and shown:
             place = shown.index(self._order.column) if self._order.column in shown else -1
-            self.set_order(Sort(shown[(place + 1) % len(shown)]))
+            self.sort_by(shown[(place + 1) % len(shown)])
 
     def action_sort_turn(self) -> None:
-        if self._order is not None:
-            self.set_order(self._order.turned(self._order.column))
+        if self._order is not None and self._order.column:
+            self.sort_by(self._order.column)
 
     def action_copy(self) -> None:
         """The marked lines, or the one under the cursor."""

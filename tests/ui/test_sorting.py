@@ -1,0 +1,212 @@
+"""An arrow upwards is an ascending order of what is read in the column, in every table; an arrow downwards the reverse.
+
+What is read is taken from the text of the cells: what they are ordered by internally may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kymatui.domain.fleet_pictures import FleetChange
+from kymatui.domain.fleets import Runtime
+from kymatui.domain.histories import Happening
+from kymatui.domain.jobs import Job, JobState
+from kymatui.domain.locating import Locations
+from kymatui.domain.maintenance import Maintenance
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.rows import Offer, Origin
+from kymatui.domain.states import State
+from kymatui.domain.versions import parse
+from kymatui.domain.waiting import Wait
+from kymatui.domain.windows import Window
+from kymatui.ui.presenters import catalog as catalog_words
+from kymatui.ui.presenters import catalog_columns, changes, events, explaining, fleet, fleet_lists, jobs, versions
+from kymatui.ui.presenters.catalog import ABSENT
+from kymatui.ui.presenters.filtering import parse_filter
+from kymatui.ui.presenters.tables import Sort, arrange
+from kymatui.ui.screens.fleet_lists import RecentScreen
+from kymatui.ui.widgets.columns import Column
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_list import Row
+from tests.domain import builders as b
+from tests.ui.fleets import KYMAS
+from tests.ui.fleets import rows as fleet_of
+from tests.ui.modules import module
+
+NOW = 1_763_000_000.0
+Rows = tuple[Sequence[Column], Sequence[Row]]
+
+
+def some(kind: str, name: str) -> ObjectRef:
+    return ObjectRef(GroupVersionKind("", "v1", kind), "shop", name)
+
+
+def of_catalog(numbers: Sequence[int]) -> Rows:
+    view = catalog_columns.View("2", "fast", "fast")
+    found = [
+        module(
+            f"m{i}",
+            created=NOW - n,
+            installed=f"1.{n}.0",
+            desired=f"{n}.0.1",
+            newest=f"2.0.{n}",
+            channels={"fast": f"1.0.{n}"},
+        )
+        for i, n in enumerate(numbers)
+    ]
+    columns = catalog_columns.columns_of(view, catalog_columns.COLUMNS)
+    return columns, [catalog_words.table_row(one, view, NOW) for one in found]
+
+
+def runtimes(numbers: Sequence[int]) -> list[Runtime]:
+    first = next(iter(fleet_of(KYMAS).values()))
+    return [
+        replace(
+            first, ref=ObjectRef(first.ref.kind, "kcp", f"r{i}"), created=NOW - n, modules=first.modules[:1] * (n % 7)
+        )
+        for i, n in enumerate(numbers)
+    ]
+
+
+def of_waits(numbers: Sequence[int]) -> Rows:
+    found = [
+        Wait(("kcp", f"r{i}"), "m", State.ERROR, "you", "", NOW - n if n % 5 else None) for i, n in enumerate(numbers)
+    ]
+    return fleet_lists.WAIT_COLUMNS, fleet_lists.wait_rows(found, NOW)
+
+
+def of_recent(numbers: Sequence[int]) -> Rows:
+    found = [FleetChange(NOW - n, ("kcp", f"r{i}"), "m", "state", "", "Ready") for i, n in enumerate(numbers)]
+    return fleet_lists.CHANGE_COLUMNS, fleet_lists.change_rows(found)
+
+
+def of_changes(numbers: Sequence[int]) -> Rows:
+    found = [
+        Happening(NOW - n, f"m{i}", "state", "", "", since=NOW - n if n % 3 else None) for i, n in enumerate(numbers)
+    ]
+    return changes.COLUMNS, changes.change_rows(found, NOW)
+
+
+def of_events(numbers: Sequence[int]) -> Rows:
+    resource = b.resource("keda")
+    about = {"kind": resource["kind"], "namespace": "kyma-system", "name": "default"}
+    found = tuple(
+        {"metadata": {"uid": str(i)}, "involvedObject": about, "count": n, "lastTimestamp": b.stamp(n)}
+        for i, n in enumerate(numbers)
+    )
+    row = module(
+        "keda",
+        manifest=ObjectRef(
+            GroupVersionKind("operator.kyma-project.io", "v1", resource["kind"]), "kyma-system", "default"
+        ),
+    )
+    return events.COLUMNS, events.event_lines(row, b.snapshot(events=found), b.NOW, Locations.of(()))
+
+
+def of_jobs(numbers: Sequence[int]) -> Rows:
+    found = [
+        Job(i, f"j{n}", state=JobState.DONE, made=NOW - n, began=NOW - n, ended=NOW) for i, n in enumerate(numbers)
+    ]
+    return jobs.COLUMNS, jobs.job_rows(found, NOW)
+
+
+def of_windows(numbers: Sequence[int]) -> Rows:
+    found = [
+        Maintenance(some("Kyma", f"r{i}"), Window(NOW + n, NOW + n + 60) if n % 4 else None, False, False, ())
+        for i, n in enumerate(numbers)
+    ]
+    return explaining.WINDOW_COLUMNS, explaining.windows_told(found, (), NOW).rows
+
+
+def of_versions(numbers: Sequence[int]) -> Rows:
+    offers = tuple(Offer(f"1.{n}.0", some("ModuleTemplate", f"t{i}"), Origin.KYMA) for i, n in enumerate(numbers))
+    return versions.COLUMNS, versions.offer_lines(module("m", offers=offers))
+
+
+def of_groups(numbers: Sequence[int]) -> Rows:
+    found = [replace(one, plan=f"p{i}") for i, one in enumerate(runtimes(numbers)) for _ in range(i % 4 + 1)]
+    return fleet.GROUP_COLUMNS, fleet.group_rows(found, "plan")
+
+
+def of_runtimes(numbers: Sequence[int]) -> Rows:
+    found = runtimes(numbers)
+    return fleet.COLUMNS, [fleet.runtime_row(("kcp", one.name), one, NOW) for one in found]
+
+
+def of_matrix(numbers: Sequence[int]) -> Rows:
+    found = [
+        replace(one, modules=tuple(replace(m, name=f"m{i % 3}") for m in one.modules))
+        for i, one in enumerate(runtimes(numbers))
+    ]
+    counts = fleet_lists.matrix(found)
+    return fleet_lists.matrix_columns(counts)[:2], counts.rows
+
+
+TABLES: dict[str, Callable[[Sequence[int]], Rows]] = {
+    name.removeprefix("of_"): found for name, found in list(globals().items()) if name.startswith("of_")
+}
+_SPAN = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def read(column: Column, text: str) -> Any:
+    """The value that a person reads in a cell; None for words that are ordered by rank."""
+    if span := re.fullmatch(r"(\d+)([smhd])", text):
+        return int(span[1]) * _SPAN[span[2]]
+    if text.isdigit():
+        return int(text)
+    if text == ABSENT and column.falls:
+        return 0
+    if re.fullmatch(r"\d\d:\d\d:\d\d", text):
+        return text
+    if (version := parse(text)) is not None:
+        return version
+    if window := re.match(r"\w+ (\d\d-\d\d \d\d:\d\d) – ", text):
+        return window[1]
+    return None
+
+
+@pytest.mark.parametrize("name", TABLES)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(numbers=st.lists(st.integers(0, 7_000), min_size=2, max_size=8, unique=True))
+def test_the_arrow_tells_the_way_in_which_values_run(name: str, numbers: list[int]) -> None:
+    columns, rows = TABLES[name](numbers)
+    for column in columns:
+        for descending in (False, True):
+            found = arrange(rows, parse_filter(""), Sort(column.id, descending=descending))
+            texts = [row.cells[column.id].text for row in found if column.id in row.cells]
+            filled = [text for text in texts if text]
+            assert texts[: len(filled)] == filled, f"{column.id}: empty cells come last"
+            values = [value for text in filled if (value := read(column, text)) is not None]
+            assert values == sorted(values, reverse=descending), (column.id, descending, texts)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_has_columns_whose_values_can_be_compared(name: str) -> None:
+    """Without this the property above could hold for nothing."""
+    columns, rows = TABLES[name]([7, 4000, 19, 6_900])
+    read_in = [
+        column.id
+        for column in columns
+        if any(read(column, r.cells[column.id].text) for r in rows if column.id in r.cells)
+    ]
+    assert read_in
+
+
+def test_a_column_is_first_sorted_as_it_is_read_and_then_in_reverse() -> None:
+    table = LiveTable((Column("name", "NAME", 4), Column("count", "COUNT", 4, falls=True)), sort=Sort())
+    for column, orders in (("count", [True, False, True]), ("name", [False, True, False])):
+        for descending in orders:
+            table.sort_by(column)
+            assert table.order == Sort(column, descending=descending)
+
+
+def test_what_is_newest_first_at_the_start_says_so_by_its_arrow() -> None:
+    assert Sort("time", descending=True) == RecentScreen.SORT
+    assert [one.falls for one in RecentScreen.COLUMNS if one.id == "time"] == [True]
