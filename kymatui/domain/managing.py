@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kymatui.domain.evidence import RawManifests
 from kymatui.domain.manifests import Manifest
-from kymatui.domain.objects import read_meta, read_ref
+from kymatui.domain.objects import OPERATOR, read_meta, read_ref
 from kymatui.domain.observing import WORKLOAD_FEEDS, World
 from kymatui.domain.presence import Sight
 from kymatui.domain.reading import Reader
@@ -17,6 +17,7 @@ from kymatui.domain.templates import ManagerRef, Template
 
 FIELD_MANAGER = "kymatui"
 KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
+ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 
 
@@ -137,3 +138,16 @@ def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> lis
         refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
         names += [ref for ref in refs if ref.kind.kind in _WORKLOADS][:1]
     return names
+
+
+def owning_manifest(raw: object) -> str:
+    """Return the Manifest that an object names as its owner, as "namespace/name"; "" for none."""
+    annotations = read_meta(Reader(raw)).annotations
+    return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
+
+
+def is_applied_from(raw: object, manifest: str) -> bool:
+    """Return whether lifecycle-manager applied an object from a Manifest ("namespace/name"): it also deletes it."""
+    return bool(manifest) and (
+        owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in read_meta(Reader(raw)).field_managers
+    )

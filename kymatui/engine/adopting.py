@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from kymatui.domain.managing import ANNOTATIONS_OWNED_BY
 from kymatui.domain.objects import LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.refs import ObjectRef
 from kymatui.engine.holders import (
@@ -26,8 +27,7 @@ from kymatui.errors import ConflictError, InvalidError
 _ATTEMPTS: Final = 5
 _LABELS: Final = (LABEL_MANAGED_BY,)
 _ANNOTATIONS: Final = (
-    f"{OPERATOR}/owned-by",
-    f"deprecated-{OPERATOR}/owned-by",
+    *ANNOTATIONS_OWNED_BY,
     f"{OPERATOR}/managed-by-reconciler-disclaimer",
 )
 

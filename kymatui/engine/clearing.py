@@ -87,11 +87,11 @@ def clear(
         remaining = count()
         refuse_unless_agreed(remaining, name, consent)
         theirs = [one for one in remaining.theirs if not one.shared]
-        some = theirs or ([*remaining.ours] if own else [])
+        some = theirs or [one for one in remaining.ours if own and not one.applied]
         if not some:
             return
         _remove(run, some, gone)
-    left = [one for one in count().instances if not one.shared and (own or not one.ours)]
+    left = [one for one in count().instances if not one.shared and not one.applied and (own or not one.ours)]
     if left:
         raise PartlyDoneError(f"somebody makes more of what {name} manages: {listed(left)}")
 

@@ -127,7 +127,7 @@ class Departure:
     @property
     def theirs(self) -> tuple[Instance, ...]:
         """What has to be gone before the manager may go, and may be deleted."""
-        own = self.remaining.ours if self.by_hand else ()
+        own = (one for one in self.remaining.ours if self.by_hand and not one.applied)
         return (*(one for one in self.remaining.theirs if not one.shared), *own)
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.managing import owning_manifest
 from kymatui.domain.objects import LABEL_MANAGED_BY
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object
@@ -23,7 +24,6 @@ ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
 HELM_MANAGER: Final = "helm"
-_OWNED_BY: Final = "operator.kyma-project.io/owned-by"
 
 
 class HolderKind(StrEnum):
@@ -126,7 +126,7 @@ def holder(live: Mapping[str, Any]) -> Holder | None:
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     labels: Mapping[str, Any] = metadata.get("labels") or {}
     annotations: Mapping[str, Any] = metadata.get("annotations") or {}
-    manifest = str(annotations.get(_OWNED_BY) or "")
+    manifest = owning_manifest(live)
     if LIFECYCLE_APPLIER in field_managers(live):
         return Holder(HolderKind.LIFECYCLE_MANAGER, manifest)
     if annotations.get(ANNOTATION_RELEASE):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kymatui.domain.managing import is_applied_from
 from kymatui.domain.objects import OPERATOR, moment
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.concurrency import each
@@ -36,6 +37,7 @@ def is_shared_kind(group: str) -> bool:
 class Instance:
     """One object. `ours` came with the module (its default resource, or of its manifest), others are the users'.
 
+    `applied` says that lifecycle-manager applied it from the module's manifest, and deletes it with the module.
     `created` and `deleted_at` are seconds of the Unix clock, None where it does not say, or is not being deleted;
     `held` tells who keeps it from going, in words to put behind its name; `maker` is the field manager that made it.
     """
@@ -49,6 +51,7 @@ class Instance:
     deleted_at: float | None = None
     maker: str = ""
     resource_version: str = ""
+    applied: bool = False
 
     @property
     def shared(self) -> bool:
@@ -102,8 +105,14 @@ def count(
     kinds: Sequence[GroupKind],
     cancel: threading.Event,
     width: int,
+    manifest: str = "",
 ) -> Instances:
-    """The same for what has no inventory; `own` are the identities of what came with the module."""
+    """The same for what has no inventory.
+
+    `own` are the identities of the default resource; `manifest` ("namespace/name") is the module's Manifest. Of the
+    default resource's kind lifecycle-manager waits for every other object, its own ones too: those are not `applied`.
+    """
+    waited_for = {(group, kind) for group, kind, *_ in own}
     found = each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
     instances: dict[str, Instance] = {}
     unknown = []
@@ -113,6 +122,8 @@ def count(
             continue
         for gvk, body in listed:
             one = _instance(gvk, body, own)
+            if kind not in waited_for and is_applied_from(body, manifest):
+                one = replace(one, ours=True, applied=True)
             instances.setdefault(one.uid or str(one.ref), one)
     return Instances(tuple(instances.values()), tuple(unknown))
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.direct import unknown
 from kymatui.domain.kymas import ModuleRequest, Policy
+from kymatui.domain.managing import owning_manifest
 from kymatui.domain.manifests import default_resource
-from kymatui.domain.objects import OPERATOR, read_meta, read_ref
+from kymatui.domain.objects import read_ref
 from kymatui.domain.observing import World, observe
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.reading import Reader
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from kymatui.wiring.toggling import Toggling
 
 _LISTED, _LOOK = 20.0, 0.1
-_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
 
 
 class Departing:
@@ -126,13 +126,13 @@ class Departing:
         policy = request.policy if request is not None else ""
         default = _default(templates, row.name)
         definitions = self._definitions(row, world)
-        counted = self._count(templates, definitions, default)
+        counted = self._count(templates, definitions, default, _owner(row, world))
         refusal = "it is mandatory: every runtime has it, and no Kyma can refuse it" if row.mandatory else ""
         return replace(
             made,
             installed=row.installed,
             remaining=counted,
-            default=next(iter(counted.ours), None),
+            default=next((one for one in counted.ours if not one.applied), None),
             requested=request is not None and made.charge is Charge.KYMA,
             reported=report.state if report is not None else "",
             by_hand=policy == Policy.IGNORE,
@@ -168,10 +168,14 @@ class Departing:
     def _definitions(self, row: Row, world: World) -> tuple[ObjectRef, ...]:
         """Those that carry the same owner as the module's manager: lifecycle-manager marks all that it applies."""
         owner = _owner(row, world)
-        return tuple(read_ref(raw) for raw in world.snapshot.definitions if owner and _owned_by(raw) == owner)
+        return tuple(read_ref(raw) for raw in world.snapshot.definitions if owner and owning_manifest(raw) == owner)
 
     def _count(
-        self, templates: Iterable[Template], definitions: Iterable[ObjectRef], default: ObjectRef | None
+        self,
+        templates: Iterable[Template],
+        definitions: Iterable[ObjectRef],
+        default: ObjectRef | None,
+        manifest: str = "",
     ) -> Instances:
         from kymatui.engine.concurrency import WIDTH
         from kymatui.engine.ordering import identity
@@ -180,7 +184,7 @@ class Departing:
         declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
         kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
         own = frozenset({identity(default)}) if default is not None else frozenset()
-        return count(own, self._cluster, kinds, self._stop, WIDTH)
+        return count(own, self._cluster, kinds, self._stop, WIDTH, manifest)
 
     def _kinds_of(self, definitions: Iterable[ObjectRef]) -> list[GroupKind]:
         """By what the server says that it serves: a definition's plural is no kind."""
@@ -272,19 +276,13 @@ def _owner(row: Row, world: World) -> str:
     if row.manifest is not None:
         return f"{row.manifest.namespace}/{row.manifest.name}"
     workloads = world.snapshot.workloads if row.manager is not None else ()
-    return next((_owned_by(raw) for raw in workloads if read_ref(raw) == row.manager), "")
+    return next((owning_manifest(raw) for raw in workloads if read_ref(raw) == row.manager), "")
 
 
 def _defines(raw: object) -> tuple[str, str]:
     """Group and kind of what a CustomResourceDefinition defines."""
     spec = Reader(raw).child("spec")
     return spec.text("group"), spec.child("names").text("kind")
-
-
-def _owned_by(raw: object) -> str:
-    """The Manifest that an object says it belongs to, as "namespace/name"; "" for none."""
-    annotations = read_meta(Reader(raw)).annotations
-    return next((annotations[name] for name in _OWNED_BY if name in annotations), "")
 
 
 def ways(seen: Departure) -> Iterator[Way]:

@@ -149,6 +149,37 @@ def test_51_a_resource_of_the_module_that_is_not_its_default_one_holds_the_delet
     cluster.delete(ObjectRef(TRANSPARENT, "default", "second"))
 
 
+def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(run: Any, cluster: KubeCluster) -> None:
+    deployments = cluster.list(GroupVersionKind("apps", "v1", "Deployment"))
+    found = next(one for one in deployments if "application-connector" in one["metadata"]["name"])
+    owner = "deprecated-operator.kyma-project.io/owned-by"
+    owners = {
+        "from-the-manifest": (found["metadata"]["annotations"][owner], LIFECYCLE_APPLIER),
+        "another-module": ("kcp-system/another", LIFECYCLE_APPLIER),
+        "copied": (found["metadata"]["annotations"][owner], "kubectl"),
+    }
+    for name, (manifest, manager) in owners.items():
+        body = {
+            "apiVersion": APPLICATION.api_version,
+            "kind": "Application",
+            "metadata": {"name": name, "namespace": "default", "annotations": {owner: manifest}},
+        }
+        cluster.apply(body, manager=manager)
+    status, out, err = run("delete", "application-connector", "--yes", "-o", "json")
+    own = {one["object"]: one["byTheModule"] for one in json.loads(out)["remaining"]}
+    assert (status, "still manages 2 object(s)" in err) == (2, True), err
+    assert [own[f"Application default/{name}"] for name in owners] == [True, False, False]
+    status, out, err = run("delete", "application-connector", "--dry-run")
+    assert "kymatui only watches" not in out
+    assert "kymatui deletes 2 managed resources first; then kymatui removes the module from the Kyma" in out
+    for name in ("another-module", "copied"):
+        cluster.delete(ObjectRef(APPLICATION, "default", name))
+    out = run("delete", "application-connector", "--dry-run")[1]
+    assert "first;" not in out
+    assert "kymatui removes the module from the Kyma, and lifecycle-manager deletes the module's own objects" in out
+    cluster.delete(ObjectRef(APPLICATION, "default", "from-the-manifest"))
+
+
 def test_50_with_a_dead_manager_one_finalizer_of_one_object_is_let_go_by_typing_its_name(
     run: Any, cluster: KubeCluster
 ) -> None:

@@ -38,8 +38,8 @@ def departure_text(seen: Departure, form: str) -> str:
         parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
     if seen.advice:
         parts.append(f"warning: {plain(seen.advice)}")
-    if seen.charge is Charge.KYMA:
-        parts.append("lifecycle-manager deletes the module's own objects; kymatui only watches")
+    if seen.charge is Charge.KYMA and not seen.refusal:
+        parts.append(_who_deletes(seen))
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
         after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
@@ -59,13 +59,25 @@ def consequence(seen: Sequence[Departure], *, backup: bool) -> str:
     return ", ".join([*objects, "backup saved" if backup else "no backup"])
 
 
+def _who_deletes(seen: Departure) -> str:
+    """Return who deletes what where lifecycle-manager manages the module."""
+    from kymatui.engine.departing import Way
+
+    if seen.way is Way.UNMANAGE and seen.requested:
+        return "lifecycle-manager releases the module; nothing is deleted"
+    count = len(seen.theirs)
+    first = f"kymatui deletes {counted(count, 'managed resource')} first; then " if count else ""
+    entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
+    return f"{first}{entry}lifecycle-manager deletes the module's own objects"
+
+
 def _word(step: Step) -> str:
     return f"{step.event} hook" if step.event else step.action.value
 
 
 def _row(one: Instance, seen: Departure) -> list[str]:
     age = span(max(0.0, time.time() - one.created)) if one.created is not None else ""
-    own = "goes before the module: its policy is Ignore" if seen.by_hand else "goes with the module"
+    own = "goes before the module: its policy is Ignore" if seen.by_hand and not one.applied else "goes with the module"
     what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "")
     return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
 

@@ -83,7 +83,7 @@ def blocking(one: Instance, *, by_hand: bool = False) -> tuple[str, str]:
     if one.ours:
         return (
             ("goes before the module: its policy is Ignore", "warning")
-            if by_hand
+            if by_hand and not one.applied
             else ("goes with the module", "muted")
         )
     held = f", finalizers {', '.join(one.finalizers)}" if one.finalizers else ""
@@ -180,6 +180,9 @@ def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:
             yield PreviewLine(Mark.DELETE, str(seen.default.ref), "deleted by hand")
         elif seen.default is not None and not seen.by_hand:
             yield PreviewLine(Mark.DELETE, str(seen.default.ref), "by lifecycle-manager")
+        yield from _instances(
+            [one for one in seen.remaining.ours if one.applied], "by lifecycle-manager, from the manifest"
+        )
         yield PreviewLine(Mark.DELETE, f"Kyma: module {seen.module}", "its entry is taken out")
         if seen.manager is not None:
             yield PreviewLine(Mark.DELETE, str(seen.manager), "by lifecycle-manager, with what belongs to it")
