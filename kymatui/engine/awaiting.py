@@ -86,8 +86,8 @@ def wait_ready(
             pending.pop(ref, None)
             return
         if pending.get(ref) != found:
-            words = f"waiting for {ref}: {found.words}"
-            run.tell(Progress(words, ref, total - len(pending), total, waits=Actor.NOBODY))
+            what = f"{ref}: {found.words}"
+            run.tell(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
             raise NotReadyError(f"{ref} {found.words}", [found])
@@ -129,7 +129,8 @@ def wait_gone(
             return
         if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
             said = f"waiting until {ref} is gone{words(live)}"
-            run.tell(Progress(said, ref, total - len(pending), total, waits=_who_lets_go(live)))
+            what = f"{ref}: still there{words(live)}"
+            run.tell(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
         pending[ref] = live
 
     if not pending or _follow(run, pending, consider, seconds):

@@ -23,7 +23,8 @@ from kymatui.engine.retrying import PATIENT, Patience, PatientCluster
 class Progress:
     """What happens at this moment: `words` for people, about an object or none; `done` of `total` steps.
 
-    `waits` is who has to act for it to go on (NOBODY where that is the cluster's own business), None while it works.
+    `waits` is who has to act for it to continue (NOBODY: the cluster itself), None while it works; `waits_for` what is
+    waited for, where `words` are a sentence about the wait.
     """
 
     words: str
@@ -31,6 +32,7 @@ class Progress:
     done: int = 0
     total: int = 0
     waits: Actor | None = None
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,20 +103,13 @@ class Report:
     def tell(self, progress: Progress) -> None:
         """What a run of the engine says of itself; give it as its `tell`."""
         if progress.waits is not None:
-            self.wait(_without_waiting(progress.words), progress.waits)
+            self.wait(progress.waits_for or progress.words, progress.waits)
             return
         about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.words else ""
         self.say(progress.words, done=progress.done, total=progress.total, about=about)
 
     def _change(self, change: Callable[[Job], Job]) -> None:
         self._jobs.change(self._number, change)
-
-
-def _without_waiting(words: str) -> str:
-    """A job says itself that it waits."""
-    if words.startswith("waiting until "):
-        return words.removeprefix("waiting until ").replace(" is gone", ": still there", 1)
-    return words.removeprefix("waiting for ")
 
 
 class Jobs:

@@ -299,7 +299,7 @@ class Teller:
         self._lock = threading.Lock()
 
     def __call__(self, progress: Progress) -> None:
-        counts = progress.total and progress.done and not progress.words.startswith("waiting")
+        counts = progress.total and progress.done and progress.waits is None
         count = f"[{progress.done}/{progress.total}] " if counts else ""
         about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
         waits = f" (waits for {progress.waits.value})" if progress.waits else ""
