@@ -12,7 +12,7 @@ ADOPT, CHECK, FINALIZERS, INSTALL, MATRIX, PLAN, RECONCILE, RESTORE, UPGRADE
 # Template functions are found by name (`kymatui/helm/functions`: "module:name").
 build_custom_cert, decrypt_aes, derive_password, encrypt_aes, gen_ca, gen_ca_with_key, gen_private_key
 gen_self_signed, gen_self_signed_with_key, gen_signed, gen_signed_with_key, htpasswd
-_APIVersions  # .Capabilities.APIVersions
+_APIVersions, _.Major, _._Minor, _._Major  # .Capabilities
 
 # Attributes of other libraries' objects.
 _.log_errors  # re2.Options

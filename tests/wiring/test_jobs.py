@@ -90,7 +90,8 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     def run(report: Report) -> str:
         report.step("apply")
         report.tell(Progress("created", None, 3, 27))
-        report.tell(Progress("waiting until Keda a/b is gone, held by x", waits=Actor.MANAGER))
+        waited = "Keda a/b: still there, held by x"
+        report.tell(Progress("waiting until Keda a/b is gone", waits=Actor.MANAGER, waits_for=waited))
         gate.wait(LONG)
         raise PartlyDoneError("half of it", hint="run it again")
 
@@ -98,7 +99,7 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     jobs.start(Work("install", run, steps=("look", "apply")))
     (job,) = seen.until(lambda all_of: bool(all_of and all_of[0].waits_for))
     assert (job.done, job.total, job.actor) == (3, 27, Actor.MANAGER)
-    assert job.waits_for == "Keda a/b: still there, held by x", "`waits for` stands before it"
+    assert job.waits_for == "Keda a/b: still there, held by x"
     assert [step.state.value for step in job.steps] == ["done", "running"]
     gate.set()
     (job,) = seen.until(lambda all_of: all_of[0].is_over)
