@@ -137,25 +137,25 @@ def _answer(
 
 def _error(legs: Sequence[Leg], *, cancelled: bool) -> KymatuiError | None:
     """What is to be said of an end that is not whole."""
-    from kymatui.domain.campaigns import counted as outcomes
+    from kymatui.domain.campaigns import outcome_counts
 
     hint = "run the same again: what is done is done"
     if cancelled:
-        return CancelledError(outcomes(legs), hint=hint)
+        return CancelledError(outcome_counts(legs), hint=hint)
     if not all(leg.is_good for leg in legs):
-        return PartlyDoneError(outcomes(legs), hint=hint)
+        return PartlyDoneError(outcome_counts(legs), hint=hint)
     return None
 
 
 def _text(target: ClusterTarget, legs: Sequence[Leg], toggle: Toggle, form: str) -> str:
-    from kymatui.domain.campaigns import counted as outcomes
+    from kymatui.domain.campaigns import outcome_counts
 
     if form in ("json", "yaml"):
         return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
     warnings = dict.fromkeys(f"warning: {plain(text)}" for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    text = "\n\n".join([drawn, *warnings, f"{counted(len(legs), 'runtime')}: {outcomes(legs)}"])
+    text = "\n\n".join([drawn, *warnings, f"{counted(len(legs), 'runtime')}: {outcome_counts(legs)}"])
     return plan_text(target, text, form)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
+from kymatui.domain.texts import counted
 from kymatui.errors import InvalidError, UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], form: str, now: float) 
         return document({"cluster": cluster, "runtimes": [_json(runtime) for runtime in runtimes]}, form)
     rows = [_row(runtime, now) for runtime in runtimes]
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    return f"{drawn}\n\n{len(runtimes)} runtimes"
+    return f"{drawn}\n\n{counted(len(runtimes), 'runtime')}"
 
 
 def _row(runtime: Runtime, now: float) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.comparing import configure_runtime
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import counted
 from kymatui.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -47,4 +48,5 @@ def _text(found: Sequence[Chain], form: str) -> str:
         for link in chain.links
     ]
     whole = sum(chain.health is Health.WHOLE for chain in found)
-    return f"{(markdown if form == 'md' else table)(_HEADER, rows)}\n\n{whole} of {len(found)} chains are whole"
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    return f"{drawn}\n\n{whole} of {counted(len(found), 'chain')} whole"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.comparing import FORMATS
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def _text(found: Sequence[Maintenance], form: str) -> str:
     rows = [row for one in found for row in _rows(one)]
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     waiting = sum(bool(one.upgrades) for one in found)
-    many = "1 runtime" if len(found) == 1 else f"{len(found)} runtimes"
+    many = counted(len(found), "runtime")
     return f"{drawn}\n\n{many}, {waiting} with upgrades that need a downtime"
 
 

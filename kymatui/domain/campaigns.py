@@ -58,7 +58,7 @@ def counts(legs: Sequence[Leg]) -> Mapping[Outcome, int]:
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
 
-def counted(legs: Sequence[Leg]) -> str:
+def outcome_counts(legs: Sequence[Leg]) -> str:
     """`3 done, 1 failed, 2 not begun`."""
     return ", ".join(f"{number} {outcome.value}" for outcome, number in counts(legs).items())
 

@@ -15,6 +15,7 @@ from kymatui.domain.objects import Meta, read_meta, read_ref
 from kymatui.domain.reading import Flaw, Reader
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.states import State
+from kymatui.domain.texts import counted
 
 GRACE = 300.0
 
@@ -95,10 +96,10 @@ def _deployment(seen: _Seen) -> Readiness:
     if updated < wanted and (seen.conditions or seen.status.raw):
         return _rolling_deployment(seen, f"{updated} of {wanted} pods updated{paused}", available)
     if total > updated:
-        old = f"{total - updated} old pod{'s' if total - updated > 1 else ''}"
+        old = counted(total - updated, "old pod")
         lacking = seen.status.integer("unavailableReplicas")
         if lacking and updated:  # the old ones are kept for as long as the new ones do not come up
-            words = f"{lacking} new pod{'s' if lacking > 1 else ''} not available yet, {old} kept until then{paused}"
+            words = f"{counted(lacking, 'new pod')} not available yet, {old} kept until then{paused}"
             return Readiness(State.PROCESSING, words, rolling=True)
         return Readiness(State.PROCESSING, f"{old} still there{paused}", rolling=True)
     if there < wanted:

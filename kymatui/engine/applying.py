@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.texts import counted
 from kymatui.engine.adopting import take_over
 from kymatui.engine.awaiting import vanishes, wait_gone, wait_ready
 from kymatui.engine.bundles import Bundle
@@ -348,8 +349,9 @@ class _Application:
         done = len(self._written) + len(self._deleted)
         if not left:
             return f"all {done} changes are made"
-        return f"{done} of {len(self.plan.writes)} changes are made, not yet: {', '.join(map(str, left[:10]))}" + (
-            f" and {len(left) - 10} more" if len(left) > 10 else ""
+        return (
+            f"{done} of {counted(len(self.plan.writes), 'change')} made, not yet: {', '.join(map(str, left[:10]))}"
+            + (f" and {len(left) - 10} more" if len(left) > 10 else "")
         )
 
     def failure(self, error: KymatuiError) -> KymatuiError:

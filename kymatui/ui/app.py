@@ -11,6 +11,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
+from kymatui.domain.texts import counted
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import ACCENTS
@@ -232,7 +233,7 @@ class KymatuiApp(App[int]):
             counts=counts,
             sign=SIGNS.get(connection.tone, ""),
             banner=banner(connection, self.failure) if self.catalog is not None else "",
-            jobs=f"{going} job{'s' if going > 1 else ''}" if going else "",
+            jobs=counted(going, "job") if going else "",
             keeper=keeper.value if keeper is not None else "",
             keeper_short=keeper.short if keeper is not None else "",
             traffic=session.traffic if self._audit and session is not None else None,
@@ -300,7 +301,7 @@ class KymatuiApp(App[int]):
             self.exit(130, return_code=130)
             return
         self._interrupted_at = now
-        stops = f", which stops {len(self.desk.going)} jobs" if self.desk.going else ""
+        stops = f", which stops {counted(len(self.desk.going), 'job')}" if self.desk.going else ""
         self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
 
     async def action_quit(self) -> None:

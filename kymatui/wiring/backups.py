@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.texts import counted
 from kymatui.errors import ClusterError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -142,9 +143,9 @@ class DeletionBackup:
     @property
     def words(self) -> str:
         count = self.own.count + (self.manifest.count if self.manifest is not self.own else 0)
-        left_out = f" (without the data of {self.own.secrets} Secrets)" if self.own.secrets else ""
-        kept = "1 object is kept" if count == 1 else f"{count} objects are kept"
-        return f"{kept} in {self.path}{left_out}"
+        left_out = f" (without the data of {counted(self.own.secrets, 'Secret')})" if self.own.secrets else ""
+        saved = f"{counted(count, 'object')} saved"
+        return f"{saved} in {self.path}{left_out}"
 
 
 def save_deletion(path: Path, seen: Departure, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:

@@ -44,6 +44,7 @@ class Feeds:
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._closed = False
+        self._listens = False
 
     def expect(self, names: Iterable[str]) -> None:
         """Names that are wanted, before anything is known of the server: they are syncing."""
@@ -82,8 +83,18 @@ class Feeds:
             line.kind = resource.gvk
         if former is not None:
             former.stop()
+        self._listen()
         line.store.publish(Feed(FeedState.SYNCING))
         line.watch.start()
+
+    def _listen(self) -> None:
+        """Hear of a server that stops answering; lists that are asked for once say so themselves."""
+        from kymatui.adapters.kube.watching import Timing
+
+        with self._lock:
+            first, self._listens = not self._listens and self._turns is None, True
+        if first:
+            self._client.heartbeat.listen(self._changed, (self._timing or Timing()).pulse)
 
     def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
         """Of each object under a name only what `read` makes of it is kept; to be said before it is followed."""
@@ -127,6 +138,7 @@ class Feeds:
         """Ends all watches, and waits for their threads for at most `timeout` seconds in all; never for a list."""
         with self._lock:
             self._closed = True
+        self._client.heartbeat.forget(self._changed)
         watches = [line.watch for line in self._all() if line.watch is not None]
         for watch in watches:
             watch.stop()
@@ -139,8 +151,14 @@ class Feeds:
     # reading
 
     def states(self) -> dict[str, Feed]:
+        """How each kind is doing; nothing is live while the server does not answer, however many watches are open."""
         with self._lock:
-            return {name: line.store.feed for name, line in self._lines.items()}
+            found = {name: line.store.feed for name, line in self._lines.items()}
+        silence = self._client.heartbeat.silence
+        if silence is None:
+            return found
+        stale = Feed(FeedState.STALE, silence.since, silence.message)
+        return {name: stale if feed.state is FeedState.LIVE else feed for name, feed in found.items()}
 
     def objects(self, name: str) -> tuple[Object, ...]:
         with self._lock:

@@ -17,6 +17,7 @@ from kymatui.domain.audits.kymas import UNREAD
 from kymatui.domain.catalog import catalog
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Actor
+from kymatui.domain.texts import counted
 from kymatui.domain.watcher_chains import chains
 from kymatui.errors import CancelledError, KymatuiError
 from kymatui.wiring.auditing import inspect, is_access
@@ -101,7 +102,7 @@ class _FleetAudit:
                     return found
                 ended, ahead = wait(ahead, _LOOK, FIRST_COMPLETED)
                 if self._stop.is_set():
-                    raise CancelledError(f"stopped: {done} of {total} runtimes were looked at")
+                    raise CancelledError(f"stopped: {done} of {counted(total, 'runtime')} read")
                 for task in ended:
                     one = task.result()
                     found += one

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.refs import ObjectRef
+from kymatui.domain.texts import counted
 
 if TYPE_CHECKING:
     from kymatui.engine.inventories import Inventory
@@ -31,7 +32,9 @@ def to_be_handed_over(cluster: Cluster, module: str) -> Inventory | None:
 
 def told_before(known: Inventory) -> str:
     """What becomes of it, for whoever is asked."""
-    words = f"{len(known.items)} objects that kymatui installed change their owner, and none is deleted"
+    words = (
+        f"{counted(len(known.items), 'object')} installed by kymatui: new owner lifecycle-manager, nothing is deleted"
+    )
     if not known.chart:
         return words
     return (
@@ -42,7 +45,7 @@ def told_before(known: Inventory) -> str:
 
 def told_after(known: Inventory, ended: HandedOver) -> str:
     """What became of it."""
-    words = f"{len(ended.taken)} objects were kymatui's, and are lifecycle-manager's now"
+    words = f"{counted(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
     if ended.left:
         kept = ", and so its Helm release stays" if known.chart else ""
         return f"{words}; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}{kept}"

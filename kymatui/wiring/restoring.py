@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.texts import counted
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -167,7 +168,7 @@ def restore(
         for body in wave:
             if run.stop.is_set():
                 raise CancelledError(
-                    f"stopped: {len(made)} of {len(objects)} objects were created, and stay",
+                    f"stopped: {len(made)} of {counted(len(objects), 'object')} created; they stay",
                     hint="restore again to go on",
                 )
             ref = read_ref(body)

@@ -173,7 +173,9 @@ class RuntimeSession:
 
     def _feed(self) -> Feed:
         if self._inner is not None:
-            failure = self._inner.failure
+            failure, silence = self._inner.failure, self._inner.client.heartbeat.silence
+            if silence is not None:
+                return Feed(FeedState.STALE, silence.since, silence.message)
             return Feed(FeedState.FAILED, self._since, str(failure)) if failure else Feed(FeedState.LIVE, self._since)
         if self._error is not None:
             return Feed(FeedState.FAILED, self._since, str(self._error))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kymatui.domain.snapshots import FeedState
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -130,11 +131,16 @@ class Toggling:
                 return now
             if now.lost or time.monotonic() >= deadline:
                 waited = f"not finished within {round(timeout, 1):g} s" if timeout > 0 else "nobody waited for the rest"
-                why = now.words if now.lost else f"{waited}: {now.words}"
+                why = now.words if now.lost else f"{waited}: {self._silent() or now.words}"
                 raise PartlyDoneError(f"the Kyma is edited; {why}", hint=hint)
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the Kyma is edited; nobody waits for what it sets off")
             changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
+
+    def _silent(self) -> str:
+        """Why what is displayed is stale; "" where the server answers."""
+        stale = [feed for feed in self._session.snapshot().feeds.values() if feed.state is FeedState.STALE]
+        return stale[0].message if stale else ""
 
     def standing(self, proposal: Proposal) -> Stage:
         """Where an edit stands that the Kyma has already, whoever made it."""

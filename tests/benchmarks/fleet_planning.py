@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from kymatui.domain.campaigns import counted
+from kymatui.domain.campaigns import outcome_counts
 from kymatui.domain.toggling import Toggle, Verb
 from kymatui.sandbox.process import start_sandbox
 from kymatui.sandbox.world.fleet import access_secret
@@ -62,7 +62,7 @@ def main() -> None:
         told("planned in", f"{seconds:.1f} s, {seconds / count * 1000:.0f} ms a runtime")
         told("CPU of kymatui", f"{time.process_time() - cpu:.1f} s")
         told("memory", f"{before} MB before, {memory()} MB after")
-        told("outcomes", counted(legs))
+        told("outcomes", outcome_counts(legs))
         told("for example", legs[0].words)
 
 

@@ -125,7 +125,7 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     assert run("adopt", "btp-operator", "--yes")[1] == "btp-operator: everything is as it should be (10 same)\n"
     status, _, err = run("manage", "btp-operator", "--yes")
     assert status == 0, err
-    assert "objects that kymatui installed change their owner, and none is deleted" in err
+    assert "new owner lifecycle-manager, nothing is deleted" in err
     again = cluster.get(ref)
     assert again is not None
     assert again["metadata"]["uid"] == before["metadata"]["uid"]

@@ -190,7 +190,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert (status, [one["turn"] for one in found["modules"]]) == (0, ["gone", "clear"])
     status, out, err = run("delete", *both, "--cascade", "--yes")
     assert (status, out) == (0, "backup-operator: 11 deleted\n")
-    assert err.count("objects are kept in ") == 1
+    assert err.count("objects saved in ") == 1
     assert run("delete", *both, "--yes")[:2] == (0, "nothing is left of them\n")
 
 

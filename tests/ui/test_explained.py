@@ -65,7 +65,7 @@ def test_of_watchers_the_broken_link_is_named_with_what_carries_the_events() -> 
     ]
     assert [row.key for row in told.rows if row.cells["health"].text == "✗ broken"] == [told.rows[4].key]
     assert "webhook kcp-system.kyma-watcher" in told.sentences[told.rows[4].key]
-    assert told.counts.startswith("0 of 1 chains are whole   asked ")
+    assert told.counts.startswith("0 of 1 chain whole   asked ")
 
 
 def filled(app: FleetApp) -> bool:

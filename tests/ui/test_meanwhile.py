@@ -206,7 +206,7 @@ async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(
     await person.types("manage btp-operator")
     await person.accepts()
     said = await person.ended(3)
-    assert "objects were kymatui's, and are lifecycle-manager's now" in said
+    assert "owner kymatui → lifecycle-manager" in said
     assert "installed directly as well" not in said, "that was so only on the way"
     again = cluster.get(BTP)
     assert again is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 from kymatui.adapters.kube.decoding import Decoder, Object
 from kymatui.adapters.kube.discovery import Discovery
+from kymatui.adapters.kube.heartbeats import Heartbeat
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.transport import Request, Stream, Transport
 from kymatui.domain.refs import GroupVersionKind
@@ -58,6 +59,7 @@ class Client:
     def __init__(self, transport: Transport, discovery: Discovery | None = None) -> None:
         self.transport = transport
         self.discovery = discovery or Discovery(transport)
+        self.heartbeat = Heartbeat(transport)
         self.streams_lists = True  # until the server says that it cannot send a list in a watch
 
     def resource(self, gvk: GroupVersionKind) -> Resource:

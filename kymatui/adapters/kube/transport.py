@@ -72,8 +72,11 @@ class Answer:
 class Stream:
     """A body that arrives bit by bit; `close` may be called from another thread and ends the reading."""
 
-    def __init__(self, response: BaseHTTPResponse, asked: failures.Asked, patience: str) -> None:
+    def __init__(
+        self, response: BaseHTTPResponse, asked: failures.Asked, patience: str, heard: Callable[[], None] = lambda: None
+    ) -> None:
         self._response = response
+        self._heard = heard
         self._asked = asked
         self._patience = patience
         self._closed = threading.Event()
@@ -88,6 +91,7 @@ class Stream:
         pending: list[bytes] = []
         try:
             for chunk in self._response.stream(65536, decode_content=True):
+                self._heard()
                 *whole, rest = chunk.split(b"\n")
                 if whole:
                     yield b"".join((*pending, whole[0]))
@@ -135,6 +139,8 @@ class Transport:
         self.read_only = read_only
         self.counts: Counter[str] = Counter()
         self.writes = 0  # how many of them could have changed something
+        self.heard = 0.0
+        """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
         self._sleep = sleep
         self._lock = threading.Lock()
         self._pool: Pool | None = None
@@ -153,7 +159,7 @@ class Transport:
         """Sends and gives the answer as it comes; errors as `send`."""
         self.permit(request)
         response, asked = self._patiently(request, cancel, stream=True)
-        return Stream(response, asked, f"{request.timeout[1]:.0f} s")
+        return Stream(response, asked, f"{request.timeout[1]:.0f} s", self._hear)
 
     def permit(self, request: Request) -> None:
         """The gate: raises ReadOnlyError for whatever could change something."""
@@ -239,10 +245,16 @@ class Transport:
             )
 
         try:
-            return run_abandonable(exchange, cancel) if cancel is not None else exchange()
+            response = run_abandonable(exchange, cancel) if cancel is not None else exchange()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             # To connect and to answer have limits of their own: what is said is how long it really took.
             raise failures.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
+        if response.status < 500:  # else a proxy may have answered in the place of a server that does not
+            self._hear()
+        return response
+
+    def _hear(self) -> None:
+        self.heard = time.monotonic()
 
     def _failure(self, response: BaseHTTPResponse, asked: failures.Asked) -> ClusterError:
         import urllib3.exceptions as http

@@ -18,6 +18,7 @@ from typing import Any
 from kymatui.adapters.kube import failures
 from kymatui.adapters.kube.client import PAGE, Client
 from kymatui.adapters.kube.decoding import Decoder, event_decoder
+from kymatui.adapters.kube.heartbeats import Pulse
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.stores import Key, Object, Store, key_of
 from kymatui.adapters.kube.transport import JSON, Request, Stream
@@ -51,6 +52,7 @@ class Timing:
     spread: Callable[[], float] = random.random
     slow: float = 180.0  # between two attempts where the answer was no
     poll: float = 30.0  # between two lists where watching is not allowed
+    pulse: Pulse = field(default_factory=Pulse)
 
     def backoff(self, attempt: int) -> float:
         """0.5, 1, 2 … 30 seconds, less up to a half so that clients do not come back together."""

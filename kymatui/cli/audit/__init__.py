@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.texts import counted
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class _Progress:
             return
         self._said = time.monotonic()
         bad = f", {tally.unreached} of them could not be" if tally.unreached else ""
-        say(f"  {tally.done} of {tally.total} runtimes looked at{bad}", sys.stderr)
+        say(f"  {tally.done} of {counted(tally.total, 'runtime')} looked at{bad}", sys.stderr)
 
 
 def _fails(report: Report, threshold: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from kymatui import __version__
-from kymatui.domain.texts import plain
+from kymatui.domain.texts import counted, plain
 
 if TYPE_CHECKING:
     from kymatui.domain.audits.auditing import Report
@@ -140,7 +140,7 @@ def as_html(report: Report) -> str:
     """A page that needs nothing else, for people who are sent one."""
     rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">nothing was found</td></tr>'
     title = escape(f"Audit of {report.cluster}")
-    ignored = f"<p>{len(report.ignored)} findings are ignored.</p>" if report.ignored else ""
+    ignored = f"<p>{counted(len(report.ignored), 'finding')} ignored.</p>" if report.ignored else ""
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -147,7 +147,7 @@ class _Restoration:
         if ended.failed:
             said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
             raise PartlyDoneError(
-                f"{len(ended.failed)} of {len(self._objects)} objects could not be created: {said}",
+                f"{len(ended.failed)} of {counted(len(self._objects), 'object')} not created: {said}",
                 hint="install the module (or its definitions and namespaces) first, then restore again",
             )
         return 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import markdown, table
-from kymatui.domain.texts import plain
+from kymatui.domain.texts import counted, plain
 
 if TYPE_CHECKING:
     from kymatui.engine.grants import Grant
@@ -30,7 +30,7 @@ def changes_text(plan: Plan, form: str) -> str:
     parts += ["\n".join(plain(line) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [f"missing right: {right}" for right in plan.missing]
     parts += [f"note: {plain(note)}" for note in plan.notes]
-    hooks = f", {len(plan.hooks)} hooks" if plan.hooks else ""
+    hooks = f", {counted(len(plan.hooks), 'hook')}" if plan.hooks else ""
     return "\n\n".join([*parts, counts(plan.steps) + hooks])
 
 

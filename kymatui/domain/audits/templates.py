@@ -13,6 +13,7 @@ from kymatui.domain.objects import LABEL_MANAGED_BY, Malformed, read_ref
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.reading import Reader
 from kymatui.domain.templates import Generation, Template, read_template
+from kymatui.domain.texts import counted
 
 MALFORMED = Rule(
     "template.malformed",
@@ -159,7 +160,7 @@ def _is_safe(address: str) -> bool:
 
 def _rules(template: Template) -> Iterator[Finding]:
     if template.rules:
-        words = f"{len(template.rules)} rules"
+        words = counted(len(template.rules), "rule")
         yield Finding(
             CHECKS_DEPRECATED, words, template.module, str(template.ref), "spec.customStateCheck", actor=Actor.CATALOG
         )

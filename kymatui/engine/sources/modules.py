@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kymatui.domain.texts import counted
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.ports import Blobs, Object
 from kymatui.engine.sources import charts, layers
@@ -144,5 +145,7 @@ class Module:
         where = str(self._ref(layer))
         found = read_objects(layers.raw_manifest(self.content(layer), where, archive=layer.is_archive), where)
         if len(found) != 1:
-            raise SourceError(f"{where} holds {len(found)} objects, and should hold the one default resource")
+            raise SourceError(
+                f"{where} holds {counted(len(found), 'object')}, and should hold the one default resource"
+            )
         return found[0]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kymatui.domain.texts import counted
 from kymatui.engine.bundles import Bundle, Origin
 from kymatui.engine.ports import Blobs
 from kymatui.engine.sources.addresses import digest_of, digest_of_files, shown
@@ -44,7 +45,7 @@ def _files(folder: Path, recursive: bool) -> Iterator[Path]:
     found = folder.rglob("*") if recursive else folder.iterdir()
     names = sorted(one for one in found if one.suffix in SUFFIXES and one.is_file())
     if len(names) > MOST_FILES:
-        raise SourceError(f"{folder} holds {len(names)} files; {MOST_FILES} is the most")
+        raise SourceError(f"{folder} holds {counted(len(names), 'file')}; {MOST_FILES} is the most")
     yield from names
 
 

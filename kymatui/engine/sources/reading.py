@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
+from kymatui.domain.texts import counted
 from kymatui.engine.ports import Object
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml import YamlError, documents
@@ -50,7 +51,7 @@ def each_object(
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
-        raise SourceError(f"{source} has {len(data)} bytes; {LARGEST_TEXT} is the most")
+        raise SourceError(f"{source} has {counted(len(data), 'byte')}; {LARGEST_TEXT} is the most")
     number = count = 0
     try:
         for number, document in enumerate(documents(data, whole=True, old_words=old_words), 1):

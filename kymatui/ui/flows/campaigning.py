@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.domain.campaigns import Leg, counted, waves
+from kymatui.domain.campaigns import Leg, outcome_counts, waves
 from kymatui.domain.kymas import Policy
 from kymatui.domain.previews import Verdict
+from kymatui.domain.texts import counted
 from kymatui.domain.toggling import Toggle, Verb
 from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.ui.presenters.campaigning import ended_words, preview, title
@@ -56,7 +57,7 @@ async def plan_runtimes(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, 
     if source is None:
         raise ConfigurationError("there is no connection to the control plane yet")
     campaign = source.campaign(toggle, pace)
-    app.notify(f"planning {len(runtimes)} runtimes, {AT_ONCE} at once", timeout=3)
+    app.notify(f"planning {counted(len(runtimes), 'runtime')}, {AT_ONCE} at once", timeout=3)
     legs = await app.desk.aside(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview(legs, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
@@ -101,7 +102,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[Leg], pace: Pace, report: Repo
         raise CancelledError(words)
     if not all(leg.is_good for leg in worked):
         raise PartlyDoneError(words)
-    return counted(worked)
+    return outcome_counts(worked)
 
 
 # the choice
@@ -109,8 +110,9 @@ def _carry_out(campaign: Campaign, legs: Sequence[Leg], pace: Pace, report: Repo
 
 async def _choose_verb(app: FleetApp, number: int) -> Verb | None:
     options = tuple(Option(verb.value, verb.value, words) for verb, words in _WORDS.items())
-    many = "1 runtime" if number == 1 else f"{number} runtimes"
-    chosen = await app.push_screen_wait(ChoiceScreen(f"edit {many}", [Question("verb", "what", options)]))
+    chosen = await app.push_screen_wait(
+        ChoiceScreen(f"edit {counted(number, 'runtime')}", [Question("verb", "what", options)])
+    )
     return Verb(chosen["verb"]) if chosen is not None else None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kymatui.domain.jobs import module_key
 from kymatui.domain.manifesting import Reconciled
 from kymatui.domain.previews import Verdict, joined
+from kymatui.domain.texts import counted
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.presenters.manifesting import preview, title
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
@@ -79,7 +80,7 @@ async def install_several(app: KymatuiApp, names: Sequence[str]) -> None:
         raise RefusedError("; ".join(left_out), hint="nothing was changed")
     charge = str(app.view.charge) if app.view.charge is not None else ""
     parts = {one.module: preview(one, charge) for one in proposals}
-    shown = joined(f"{len(proposals)} modules by Manifests", parts, left_out)
+    shown = joined(f"{counted(len(proposals), 'module')} by Manifests", parts, left_out)
     outdated = partial(_any_outdated, app, proposals)
     if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
         for one in proposals:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kymatui.domain.campaigns import Leg, Outcome, counted
+from kymatui.domain.campaigns import Leg, Outcome, outcome_counts
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.texts import counted
 from kymatui.domain.toggling import Toggle
 from kymatui.ui.presenters import proposals
 
@@ -16,7 +17,7 @@ _NAMED: Final = 3
 
 def title(toggle: Toggle, number: int) -> str:
     """`move istio to channel fast, 12 runtimes`."""
-    return f"{proposals.title([toggle])}, {'1 runtime' if number == 1 else f'{number} runtimes'}"
+    return f"{proposals.title([toggle])}, {counted(number, 'runtime')}"
 
 
 def preview(legs: Sequence[Leg], toggle: Toggle, canaries: int, at_once: int) -> Preview:
@@ -29,7 +30,7 @@ def preview(legs: Sequence[Leg], toggle: Toggle, canaries: int, at_once: int) ->
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
-        charge=counted(legs),
+        charge=outcome_counts(legs),
         refusals=() if planned or begun else ("no runtime is left that could be edited",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         consents=tuple(_consents(planned)),
@@ -72,12 +73,12 @@ def _consents(planned: Sequence[Leg]) -> Iterator[Consent]:
     """What uninstalls on many clusters is agreed to by their number."""
     loses = sum(any("uninstalled" in words for words in leg.effects) for leg in planned)
     if loses:
-        yield Consent("number", f"it is uninstalled from {loses} runtimes", typed=str(loses))
+        yield Consent("number", f"it is uninstalled from {counted(loses, 'runtime')}", typed=str(loses))
 
 
 def ended_words(worked: Sequence[Leg]) -> str:
     """How many stand how; the failures, and what was not begun, by name."""
-    said = [counted(worked)]
+    said = [outcome_counts(worked)]
     for outcome in (Outcome.FAILED, Outcome.REFUSED, Outcome.UNREACHED, Outcome.NOT_BEGUN):
         found = [leg for leg in worked if leg.outcome is outcome]
         names = ", ".join(f"{leg.name} ({leg.words})" if leg.words else leg.name for leg in found[:_NAMED])

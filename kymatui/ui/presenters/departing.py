@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.texts import counted
 from kymatui.domain.wording import span
 from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, expected, stations
 from kymatui.engine.plans import Action, Step
@@ -166,7 +167,7 @@ def _consents(seen: Departure, unmanages: bool) -> Iterator[Consent]:
 
 
 def _objects(number: int) -> str:
-    return "1 object" if number == 1 else f"{number} objects"
+    return counted(number, "object")
 
 
 def _lines(seen: Departure, turn: Turn) -> Iterator[PreviewLine]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
+from kymatui.domain.texts import counted
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
 from kymatui.ui.text import plain
 
@@ -33,7 +34,7 @@ def _readable(value: Mapping[str, Any]) -> dict[str, Any]:
         found["metadata"] = _without_applied(found.get("metadata"))
         for part in ("data", "stringData"):
             if isinstance(found.get(part), Mapping):
-                found[part] = {key: f"({len(str(item))} characters)" for key, item in found[part].items()}
+                found[part] = {key: f"({counted(len(str(item)), 'character')})" for key, item in found[part].items()}
     return found
 
 
@@ -42,7 +43,7 @@ def _without_applied(metadata: object) -> object:
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
     if not isinstance(metadata, Mapping) or not isinstance(annotations, Mapping) or _APPLIED not in annotations:
         return metadata
-    hidden = f"({len(str(annotations[_APPLIED]))} characters)"
+    hidden = f"({counted(len(str(annotations[_APPLIED])), 'character')})"
     return {**metadata, "annotations": {**annotations, _APPLIED: hidden}}
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from kymatui.domain.maintenance import Maintenance, Upgrade, Waiting
 from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
+from kymatui.domain.texts import counted
 from kymatui.domain.watcher_chains import Chain, Health, Link
 from kymatui.domain.windows import Window
 from kymatui.domain.wording import span
@@ -197,7 +198,7 @@ def chains_told(chains: Sequence[Chain], asked_at: float, *, in_runtime: bool) -
     whole = sum(chain.health is Health.WHOLE for chain in chains)
     end = "" if in_runtime else ", as far as they are in the control plane (enter a runtime for the rest)"
     asked = time.strftime("%H:%M:%S", time.gmtime(asked_at))
-    counts = f"{whole} of {len(chains)} chains are whole{end}   asked {asked} UTC, ctrl-r asks again"
+    counts = f"{whole} of {counted(len(chains), 'chain')} whole{end}   asked {asked} UTC, ctrl-r asks again"
     return Told(tuple(rows), counts if chains else "", sentences)
 
 

@@ -8,6 +8,7 @@ from difflib import unified_diff
 
 from kymatui.domain.direct import is_downgrade
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.texts import counted
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.plans import Action, Plan, Step
 from kymatui.engine.refusing import grouped
@@ -172,5 +173,5 @@ def _consents(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
             yield Consent(f"lower {standing.module}", words)
         conflicts = plan.of(Action.CONFLICT)
         if conflicts:
-            objects = "1 object" if len(conflicts) == 1 else f"{len(conflicts)} objects"
+            objects = counted(len(conflicts), "object")
             yield Consent(f"force {standing.module}", f"take fields of {objects} that others own")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.texts import counted
 from kymatui.errors import KymatuiError
 from kymatui.ui.text import plain
 
@@ -35,7 +36,9 @@ def notice(
     if shown:
         return None
     if catalog is not None and catalog.rows and filtered:
-        return Notice("Nothing matches", f"{len(catalog.rows)} modules are hidden by the filter.", "esc clears it")
+        return Notice(
+            "Nothing matches", f"{counted(len(catalog.rows), 'module')} hidden by the filter.", "esc clears it"
+        )
     if snapshot is None or catalog is None:
         return Notice("Connecting …", tone="processing")
     return _empty(snapshot, [snapshot.feeds.get(f"{kind}.{GROUP}", Feed(FeedState.SYNCING)) for kind in CATALOG_KINDS])
@@ -48,7 +51,7 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> Notice:
         failed = next(feed for feed in feeds if feed.state is FeedState.FAILED)
         return Notice("The cluster does not answer", plain(failed.message), "ctrl-r asks again", "error")
     if FeedState.SYNCING in states:
-        return Notice("Loading …", f"{done} of {len(snapshot.feeds)} kinds", tone="processing")
+        return Notice("Loading …", f"{done} of {counted(len(snapshot.feeds), 'kind')}", tone="processing")
     if all(state is FeedState.ABSENT for state in states):
         return Notice(
             "No Kyma on this cluster",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.texts import counted
 from kymatui.ui.presenters.installing import changed_fields
 from kymatui.ui.screens.choosing import Option, Question
 from kymatui.ui.text import short
@@ -29,7 +30,7 @@ def question(found: Sequence[Backup], name: str, identity: str) -> Question:
 
 def _option(one: Backup, width: int, name: str, identity: str) -> Option:
     label = f"{_module(one):{width}}  {_moment(one)}"
-    count = "1 object" if one.count == 1 else f"{one.count} objects"
+    count = counted(one.count, "object")
     whose = f", of {one.cluster}" if one.cluster else ""
     other = ", ANOTHER CLUSTER" if one.not_of(name, identity) else ""
     return Option(str(one.path), label, f"{count}{whose}{other}")

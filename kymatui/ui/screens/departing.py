@@ -16,6 +16,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.texts import counted
 from kymatui.engine.departing import Departure, Turn, Way
 from kymatui.errors import KymatuiError
 from kymatui.ui.navigation import Step
@@ -153,11 +154,10 @@ class DepartingScreen(FramedScreen):
 
     def _title(self, seen: Departure) -> Content:
         count = len(seen.theirs)
-        left = "1 managed resource still exists" if count == 1 else f"{count} managed resources still exist"
+        left = f"{counted(count, 'managed resource')} still {'exists' if count == 1 else 'exist'}"
         text = left if count else "no managed resources are left"
         if seen.remaining.unknown and not self.accept_unknown:
-            unknown = len(seen.remaining.unknown)
-            text += f", and {unknown} {'kinds' if unknown > 1 else 'kind'} may not be listed"
+            text += f", and {counted(len(seen.remaining.unknown), 'kind')} may not be listed"
         return toned(text, "warning" if count or seen.remaining.unknown else "ready", bold=True)
 
     def _notes(self, seen: Departure) -> Content:

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.snapshots import FeedState
+from kymatui.domain.texts import counted
 from kymatui.ui.commands import ScreenCommand
 from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.notices import Notice
@@ -213,7 +214,9 @@ class FleetScreen(FramedScreen):
             return Notice("Connecting …", tone="processing")
         feed = seen.picture.feeds.get(KYMA_FEED)
         if seen.picture.runtimes:
-            return Notice("Nothing matches", f"{len(seen.picture.runtimes)} runtimes are hidden.", "esc shows them")
+            return Notice(
+                "Nothing matches", f"{counted(len(seen.picture.runtimes), 'runtime')} hidden.", "esc shows them"
+            )
         if feed is None or feed.state is FeedState.SYNCING:
             return Notice("Loading …", "the Kymas of the control plane are listed", tone="processing")
         words = {

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
+from kymatui.domain.texts import counted
 from kymatui.ui.presenters.filtering import Filter, parse_filter
 from kymatui.ui.presenters.tables import Sort, arrange
 from kymatui.ui.widgets.columns import Column
@@ -118,4 +119,4 @@ class LiveTable(RowTable):
         from kymatui.ui.presenters.exporting import exported
 
         self.app.copy_to_clipboard(exported(self.columns, self.rows, "tsv"))
-        self.notify(f"copied {len(self.rows)} rows", timeout=2)
+        self.notify(f"copied {counted(len(self.rows), 'row')}", timeout=2)

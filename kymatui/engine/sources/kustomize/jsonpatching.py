@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
+from kymatui.domain.texts import counted
 from kymatui.engine.sources.reading import SourceError
 
 _OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
@@ -138,7 +139,7 @@ def _add(body: Any, path: str, value: Any) -> Any:
         return body
     at = len(holder) if key == "-" else _index(holder, key)
     if not 0 <= at <= len(holder):
-        raise _PathError(f"the list has {len(holder)} elements")
+        raise _PathError(f"the list has {counted(len(holder), 'element')}")
     holder.insert(at, value)
     return body
 
@@ -153,7 +154,7 @@ def _replace(body: Any, path: str, value: Any) -> Any:
         return body
     at = _index(holder, key)
     if not 0 <= at < len(holder):
-        raise _PathError(f"the list has {len(holder)} elements")
+        raise _PathError(f"the list has {counted(len(holder), 'element')}")
     holder[at] = value
     return body
 

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kymatui.domain.texts import counted
 from kymatui.engine.sources.kustomize.fields import Fields
 from kymatui.engine.sources.kustomize.jsonpatching import LARGEST_COPY, is_larger
 from kymatui.engine.sources.kustomize.patching import read_selector
@@ -62,7 +63,7 @@ def _source(resources: Resources, fields: Fields) -> Any:
     fields.finish()
     found = resources.by_any_id(is_meant)
     if len(found) != 1:
-        raise SourceError(f"{fields.where} is {len(found)} objects, and should be one")
+        raise SourceError(f"{fields.where} is {counted(len(found), 'object')}, and should be one")
     value = _looked_up(found[0].body, split_field_path(path))
     if value is None or value == {} or value == []:
         raise SourceError(f"{fields.where}: {found[0].current} has no {path}")

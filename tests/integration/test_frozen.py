@@ -1,0 +1,183 @@
+"""A server that hangs with open connections (SIGSTOP): what is displayed is stale, writes are off, until it is back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kymatui.adapters.kube.heartbeats import Heartbeat, Pulse
+from kymatui.adapters.kube.watching import Timing
+from kymatui.cli.main import main
+from kymatui.domain.snapshots import FeedState
+from kymatui.errors import KymatuiError
+from kymatui.sandbox.process import RunningSandbox, start_sandbox
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.presenters.connection import describe
+from kymatui.wiring import CatalogSession, SessionOptions, open_session
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.fleet_sessions import FleetSession
+from kymatui.wiring.runtime_sessions import RUNTIME_FEED, RuntimeSession
+from tests.integration.embedded import eventually
+from tests.ui.driving import SIZE, ready, until
+
+pytestmark = pytest.mark.xdist_group("frozen")
+QUICK = Timing(pulse=Pulse(quiet=0.4, patience=0.4, again=0.1))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[RunningSandbox]:
+    with start_sandbox(clusters=("kcp", "skr"), fleet=3, settled=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def runtime_sandbox() -> Iterator[RunningSandbox]:
+    with start_sandbox(clusters=("alone",)) as running:
+        yield running
+
+
+@contextmanager
+def frozen(running: RunningSandbox) -> Iterator[None]:
+    os.kill(running.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(running.process.pid, signal.SIGCONT)
+
+
+@contextmanager
+def session_on(running: RunningSandbox, context: str = "kcp") -> Iterator[CatalogSession]:
+    session = open_session(SessionOptions(str(running.kubeconfig), context), QUICK)
+    session.start(lambda: None)
+    try:
+        assert session.wait_complete(30)
+        yield session
+    finally:
+        session.close()
+
+
+def word(session: CatalogSession | RuntimeSession) -> str:
+    return describe(session.snapshot().feeds, time.time()).word.partition(" ")[0]
+
+
+def test_a_frozen_server_is_reported_within_twenty_seconds() -> None:
+    pulse = Timing().pulse
+    assert pulse.quiet + 2 * pulse.patience < 19
+
+
+def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandbox) -> None:
+    with session_on(sandbox) as session:
+        eventually(lambda: word(session) == "live")
+        with frozen(sandbox):
+            stopped = time.time()
+            eventually(lambda: word(session) == "stale")
+            found = describe(session.snapshot().feeds, time.time())
+            assert stopped - 3 < found.stale_since <= stopped + 0.1
+            assert "did not answer GET /readyz within" in found.why
+        eventually(lambda: word(session) == "live")
+
+
+def test_a_server_is_asked_only_while_no_watch_sends_anything(
+    sandbox: RunningSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+    ask = Heartbeat._ask
+
+    def counting(beat: Heartbeat, pulse: Pulse, stopped: threading.Event) -> KymatuiError | None:
+        asked.append(time.monotonic())
+        return ask(beat, pulse, stopped)
+
+    monkeypatch.setattr(Heartbeat, "_ask", counting)
+    with session_on(sandbox) as session:
+        eventually(lambda: bool(asked))
+        asked.clear()
+        until_then = time.monotonic() + 1.5
+        while time.monotonic() < until_then:
+            session.client.transport._hear()  # as every byte of a watch does
+            time.sleep(0.02)
+        assert not asked
+    asked.clear()
+    time.sleep(1.0)
+    assert not asked, "nobody asks behind the end of a session"
+
+
+def test_one_thread_listens_to_a_control_plane_and_none_to_runtimes_that_are_not_displayed(
+    sandbox: RunningSandbox,
+) -> None:
+    before = threads()
+    home = open_cluster(SessionOptions(str(sandbox.kubeconfig), "kcp"))
+    fleet = FleetSession(home, timing=QUICK)
+    fleet.start(lambda: None)
+    runtime = RuntimeSession(home, ("kcp-system", "skr"), SessionOptions(), timing=QUICK)
+    try:
+        assert fleet.wait_complete(30)
+        assert len(fleet.picture().runtimes) == 3
+        assert threads() - before == 1
+        runtime.start(lambda: None)
+        eventually(lambda: runtime.inner is not None)
+        eventually(lambda: threads() - before == 2)
+    finally:
+        runtime.close()
+        fleet.close()
+    eventually(lambda: threads() == before)
+
+
+def threads() -> int:
+    return sum(thread.name == "heartbeat" for thread in threading.enumerate())
+
+
+def test_a_frozen_runtime_is_stale_behind_its_control_plane(
+    sandbox: RunningSandbox, runtime_sandbox: RunningSandbox
+) -> None:
+    home = open_cluster(SessionOptions(str(sandbox.kubeconfig), "kcp"))
+    by_hand = SessionOptions(str(runtime_sandbox.kubeconfig), "alone")
+    runtime = RuntimeSession(home, ("kcp-system", "skr"), SessionOptions(), by_hand=by_hand, timing=QUICK)
+    runtime.start(lambda: None)
+    try:
+        eventually(lambda: word(runtime) == "live")
+        with frozen(runtime_sandbox):
+            eventually(lambda: runtime.snapshot().feeds[RUNTIME_FEED].state is FeedState.STALE)
+            assert word(runtime) == "stale"
+        eventually(lambda: word(runtime) == "live")
+        with frozen(sandbox):
+            eventually(lambda: word(runtime) == "stale")
+            assert runtime.snapshot().feeds[RUNTIME_FEED].state is FeedState.LIVE
+        eventually(lambda: word(runtime) == "live")
+    finally:
+        runtime.close()
+        home.client.transport.close()
+
+
+async def test_nothing_can_be_written_on_the_screen_while_the_server_is_frozen(sandbox: RunningSandbox) -> None:
+    options = SessionOptions(str(sandbox.kubeconfig), "kcp")
+    app = KymatuiApp(lambda: open_session(options, QUICK))
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await until(pilot, lambda: app.connection.word == "live")
+        assert app.why_no_writes == ""
+        with frozen(sandbox):
+            await until(pilot, lambda: app.connection.word.startswith("stale"))
+            assert app.why_no_writes == "what is shown is not current"
+        await until(pilot, lambda: app.connection.word == "live")
+        assert app.why_no_writes == ""
+
+
+def test_a_command_ends_with_the_reason_where_the_server_hangs(
+    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(sandbox.kubeconfig))
+    with frozen(sandbox):
+        began = time.monotonic()
+        for words in (["catalog"], ["enable", "nats", "--yes"]):
+            assert main(["--context", "kcp", *words]) == 1
+            said = capsys.readouterr().err
+            assert "did not answer" in said or "takes no connection" in said
+        assert time.monotonic() - began < 45
