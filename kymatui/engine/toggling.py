@@ -84,7 +84,8 @@ def _again(cluster: Cluster, edit: KymaEdit, change: Change, cancel: threading.E
     if kyma.meta.uid != _uid(edit):
         raise RefusedError(f"{edit.kyma} is another one than the one that was seen", hint="look at it again")
     fresh = edit_entry(kyma, edit.module, change)
-    if fresh.before != edit.before and not fresh.is_empty:
+    came_or_went = (fresh.after is None) != (edit.after is None)
+    if fresh.before != edit.before and (came_or_went or not fresh.is_empty):
         raise RefusedError(
             f"somebody else changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
             f"{_entry(fresh)} now, and was {_entry(edit)} when it was looked at",

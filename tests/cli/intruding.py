@@ -135,7 +135,7 @@ class Stage:
 
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
         self.cluster: KubeCluster = open_cluster(SessionOptions(str(kubeconfig)))
-        self.folder = folder
+        self.kubeconfig, self.folder = kubeconfig, folder
         self.number = 0
 
     def next(self) -> None:

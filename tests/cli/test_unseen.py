@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.intruding import FUNCTION, Ended, Stage, asked_for, make_function, run
+from tests.cli.intruding import Stage
+from tests.cli.test_writing import asking_commands
+from tests.cli.unseen import WALKS, Walk, walk, walks
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
+
+CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
+ELSEWHERE = {"manifest", "plan"}
+"""`manifest` needs a cluster without lifecycle-manager, see `tests.ui.test_keepers`; `plan` asks nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +36,11 @@ def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, req
     return found
 
 
-class _Answer:
-    """A terminal on which the intruder acts before the yes is typed."""
-
-    def __init__(self, act: Callable[[], None]) -> None:
-        self._act = act
-
-    def isatty(self) -> bool:
-        return True
-
-    def readline(self) -> str:
-        self._act()
-        return "y\n"
+@pytest.mark.parametrize(("flow", "sort"), CASES)
+def test_what_an_intruder_does_before_the_yes_is_left_as_it_is(flow: Walk, sort: str, stage: Stage) -> None:
+    came = walk(flow, sort, stage)
+    assert came.wrong == "", came.asked
 
 
-def answered(words: list[str], act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> Ended:
-    monkeypatch.setattr(sys, "stdin", _Answer(act))
-    return run(words)
-
-
-def test_a_function_created_after_the_plan_is_left(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked_for(stage)
-    words = ["delete", "serverless", "--cascade", "--no-backup", "--timeout", "20"]
-    ended = answered(words, lambda: make_function(stage), monkeypatch)
-    assert stage.cluster.get(FUNCTION) is not None
-    assert ended.status == 2
-    assert "Function default/theirs" in ended.err
+def test_every_command_that_asks_is_walked() -> None:
+    assert asking_commands() - {flow.name.partition("-")[0] for flow in WALKS} == ELSEWHERE
