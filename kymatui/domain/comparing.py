@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from kymatui.domain.defaults import is_default
 from kymatui.domain.evidence import pod_images
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
@@ -87,8 +88,8 @@ def _template_changes(before: Template, after: Template) -> Iterator[Change]:
     for field in ("labels", "annotations"):
         yield from changes(_part(before.raw, "metadata", field), _part(after.raw, "metadata", field), field)
     old, new = (_part(template.raw, "spec") for template in (before, after))
-    for key in sorted((old.keys() | new.keys()) - _SKIPPED):
-        yield from changes(old.get(key), new.get(key), key)
+    for change in spec_changes(*({k: v for k, v in spec.items() if k not in _SKIPPED} for spec in (old, new))):
+        yield replace(change, path=change.path.removeprefix("spec."))
 
 
 def _part(raw: object, *keys: str) -> Mapping[str, Any]:
@@ -112,6 +113,14 @@ def changes(before: object, after: object, path: str = "") -> Iterator[Change]:
         yield Change(ChangeKind.REMOVED, path, before, None)
     else:
         yield Change(ChangeKind.CHANGED, path, before, after)
+
+
+def spec_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Compare specs of ModuleTemplates or ModuleReleaseMetas; a default that only one of them writes is no change."""
+    for change in changes(before, after, "spec"):
+        value = change.after if change.kind is ChangeKind.ADDED else change.before
+        if change.kind is ChangeKind.CHANGED or not is_default(change.path, value):
+            yield change
 
 
 def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Change]:

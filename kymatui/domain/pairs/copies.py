@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kymatui.domain.comparing import Change, ChangeKind, changes
+from kymatui.domain.comparing import Change, ChangeKind, spec_changes
 from kymatui.domain.conditions import find_condition
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.objects import LABEL_MANAGED_BY, read_meta
@@ -71,7 +71,7 @@ def _differences(area: Area, entry: Entry, original: Object, copy: Object) -> It
         kept = [one.channel for one in entry.channels if one.is_wanted]
         wanted = {**wanted, "channels": [c for c in wanted.get("channels") or [] if c.get("channel") in kept]}
         yield from _left_out(area, entry)
-    for change in changes(wanted, _spec(copy), "spec"):
+    for change in spec_changes(wanted, _spec(copy)):
         yield _changed(area, entry, change, copy)
     yield from _marks(area, entry, original, copy)
 
