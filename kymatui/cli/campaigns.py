@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
 
 def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
     """The names (with their namespaces) of the runtimes that the words choose, in order."""
-    from kymatui.cli.fleet import is_chosen, selected
+    from kymatui.cli.fleet import is_chosen, require_drift, selected
 
     _, fleet, notes = selected(options.control, args.selector)
     for note in notes:
@@ -89,6 +89,7 @@ def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
         drifting=args.drifting,
         module=args.having,
     )
+    require_drift(fleet, words)
     unknown = set(args.runtime or ()) - {runtime.name for runtime in fleet.runtimes}
     if unknown:
         raise UsageError(f"there is no runtime {', '.join(sorted(unknown))}", hint="`kymatui fleet` lists them")

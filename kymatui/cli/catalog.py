@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.connecting import is_remote
 from kymatui.cli.following import catalogs, configure_reading
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.lists import RowFact
 from kymatui.domain.texts import plain
 
 if TYPE_CHECKING:
@@ -20,27 +21,30 @@ if TYPE_CHECKING:
 def _drift(row: Row) -> str:
     from kymatui.domain.wording import drift_words
 
-    return drift_words(row.drift)
+    return row.text(RowFact.DRIFT, drift_words(row.drift))
 
 
 def _tags(row: Row) -> str:
     tags = (("managed", row.managed), ("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
-    return ",".join(name for name, holds in tags if holds)
+    known = [name for name, holds in tags if holds]
+    return ",".join(
+        [*known, *(f"{f}={row.unknown[f].gap}" for f in (RowFact.MANAGED, RowFact.MANDATORY) if f in row.unknown)]
+    )
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("NAME", lambda row: row.name),
     ("SOURCE", lambda row: row.origin.value),
-    ("CHANNEL", lambda row: row.channel),
-    ("INSTALLED", lambda row: row.installed),
-    ("DESIRED", lambda row: row.desired),
-    ("NEWEST", lambda row: row.newest),
+    ("CHANNEL", lambda row: row.text(RowFact.CHANNEL, row.channel)),
+    ("INSTALLED", lambda row: row.text(RowFact.INSTALLED, row.installed)),
+    ("DESIRED", lambda row: row.text(RowFact.DESIRED, row.desired)),
+    ("NEWEST", lambda row: row.text(RowFact.NEWEST, row.newest)),
     ("DRIFT", _drift),
-    ("STATE", lambda row: row.state.value),
+    ("STATE", lambda row: row.text(RowFact.STATE, row.state.value)),
 )
 _WIDE: tuple[tuple[str, Callable[[Row], str]], ...] = (
     *_COLUMNS,
-    ("PRESENCE", lambda row: row.presence.value),
+    ("PRESENCE", lambda row: row.text(RowFact.STATE, row.presence.value)),
     ("DECIDED BY", lambda row: row.state_source.value),
     ("TAGS", _tags),
     ("FROM", lambda row: ", ".join(row.sources)),
@@ -106,7 +110,9 @@ class _Printer:
         gone = [[name, *["(gone)"] * (len(header) - 1)] for name in self._shown if name not in rows]
         self._shown, self._last = rows, "shown"
         if not rows and first:
-            say("No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas.", sys.stderr)
+            why = catalog.modules_unknown
+            nothing = "No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas."
+            say(nothing if why is None else f"Modules: {why}", sys.stderr)
         elif self._form == "md" and (fresh or gone):
             say(markdown(header, list(rows.values())))
         elif fresh or gone:

@@ -32,10 +32,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _text(catalog: Catalog, args: argparse.Namespace) -> str:
+    from kymatui.domain.listing import unknown_json
+    from kymatui.domain.lists import RowFact
+
     row = row_of(catalog, args.name)
     found = [checks_json(name, evaluation) for name, evaluation in _evaluations(row, args.mode)]
     if args.output in ("json", "yaml"):
-        return document({"module": row.name, "mode": args.mode, "resources": found, "lint": _lint(row)}, args.output)
+        why = row.unknown.get(RowFact.CHECKS)
+        resources = {"resources": found if why is None else None, "lint": _lint(row)}
+        unknown = {} if why is None else {"resources": unknown_json(why)}
+        return document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
     draw = markdown if args.output == "md" else table
     parts = []
     for one in found:
@@ -47,7 +53,10 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
             parts += [one["message"]] if one["message"] else []
     if args.explain:
         parts += _lint(row)
-    return "\n".join(parts) or f"{row.name}: there is no resource to check"
+    why = row.unknown.get(RowFact.CHECKS)
+    if why is not None:
+        parts.append(f"{row.name}: module CRs {why}")
+    return "\n".join(parts) or f"{row.name}: there is no module CR to check"
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,7 @@
-"""`kymatui drift`: modules whose installed version is not the one it should be; exit status 2 where there are any."""
+"""`kymatui drift`: modules whose installed version is not the one it should be.
+
+Exit status 2 where a module drifts, 1 where that is not known of every module.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.following import configure_reading, follow
 from kymatui.cli.printing import document, markdown, table
-from kymatui.errors import RefusedError
+from kymatui.domain.listing import unknown_json
+from kymatui.domain.lists import RowFact
+from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
@@ -27,14 +32,24 @@ def _answer(catalog: Catalog, form: str) -> tuple[str, int]:
     from kymatui.domain.wording import drift_words
 
     rows = [row for row in catalog.rows if row.drift.is_drift]
-    status = RefusedError.exit_code if rows else 0
+    unknown = [row for row in catalog.rows if RowFact.DRIFT in row.unknown]
+    why = catalog.modules_unknown
+    status = RefusedError.exit_code if rows else KymatuiError.exit_code if unknown or why is not None else 0
     if form in ("json", "yaml"):
-        return document({"cluster": catalog.cluster, "drift": [_json(row) for row in rows]}, form), status
-    if not rows:
-        return "no module drifts", status
+        found = {"cluster": catalog.cluster, "drift": [_json(row) for row in rows]}
+        reasons = {row.name: unknown_json(row.unknown[RowFact.DRIFT]) for row in unknown}
+        complete = {} if why is None else {"modules": unknown_json(why)}
+        return document({**found, "unknownDrift": reasons, "unknown": complete}, form), status
     draw = markdown if form == "md" else table
     lines = [[r.name, r.installed, r.desired, drift_words(r.drift), r.reason.actor.value] for r in rows]
-    return draw(_HEADER, lines), status
+    lines += [[r.name, *(r.text(f, v) for f, v in _versions(r)), str(r.unknown[RowFact.DRIFT]), ""] for r in unknown]
+    parts = [draw(_HEADER, lines)] if lines else []
+    parts += [f"modules: {why}"] if why is not None else []
+    return "\n\n".join(parts) or "no module drifts", status
+
+
+def _versions(row: Row) -> tuple[tuple[RowFact, str], ...]:
+    return (RowFact.INSTALLED, row.installed), (RowFact.DESIRED, row.desired)
 
 
 def _json(row: Row) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
 from kymatui.domain.texts import counted
-from kymatui.errors import InvalidError, UsageError
+from kymatui.errors import InvalidError, KymatuiError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.domain.fleets import Fleet, Runtime, VersionCounts
+    from kymatui.domain.lists import Unknown
     from kymatui.wiring.options import SessionOptions
 
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
@@ -51,6 +52,7 @@ class FleetCommand:
         from kymatui.domain.fleets import version_matrix
 
         cluster, fleet, notes = selected(remote_wanted(args)[0].control, args.selector)
+        require_drift(fleet, args)
         chosen = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
         for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
             say(f"kymatui: {note}", sys.stderr)
@@ -59,7 +61,7 @@ class FleetCommand:
         elif args.group:
             say(_groups(cluster, chosen, args))
         else:
-            say(_runtimes(cluster, chosen, args.output, time.time()))
+            say(_runtimes(cluster, chosen, fleet.unknown_drift, args.output))
         return 0
 
 
@@ -77,6 +79,12 @@ def selected(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[
             raise
         hint = "write key=value, key!=value, key, !key or key in (a, b), joined by commas"
         raise UsageError(f"{selector!r} is no selector: {error}", hint=hint) from error
+
+
+def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
+    """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
+    if args.drifting and fleet.unknown_drift is not None:
+        raise KymatuiError(f"drift is not known: {fleet.unknown_drift}", hint="leave out --drifting")
 
 
 def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
@@ -101,15 +109,22 @@ def _has_module(runtime: Runtime, wanted: str | None) -> bool:
     return module is not None and (not version or same(module.version, version))
 
 
-def _runtimes(cluster: str, runtimes: Sequence[Runtime], form: str, now: float) -> str:
+def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: Unknown | None, form: str) -> str:
+    from kymatui.domain.listing import unknown_json
+
+    problems = sum(runtime.has_problem for runtime in runtimes)
     if form in ("json", "yaml"):
-        return document({"cluster": cluster, "runtimes": [_json(runtime) for runtime in runtimes]}, form)
-    rows = [_row(runtime, now) for runtime in runtimes]
+        counts = {"runtimes": len(runtimes), "withProblems": problems if unknown is None else None}
+        why = {} if unknown is None else {"drift": unknown_json(unknown)}
+        listed = [_json(runtime, unknown) for runtime in runtimes]
+        return document({"cluster": cluster, "runtimes": listed, "counts": counts, "unknown": why}, form)
+    rows = [_row(runtime, unknown) for runtime in runtimes]
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    return f"{drawn}\n\n{counted(len(runtimes), 'runtime')}"
+    more = "" if unknown is None else "+"
+    return f"{drawn}\n\n{counted(len(runtimes), 'runtime')}, {problems}{more} with problems"
 
 
-def _row(runtime: Runtime, now: float) -> list[str]:
+def _row(runtime: Runtime, unknown: Unknown | None) -> list[str]:
     from kymatui.domain.wording import span
 
     worst, drifting = runtime.worst, len(runtime.drifting)
@@ -122,13 +137,13 @@ def _row(runtime: Runtime, now: float) -> list[str]:
         runtime.channel,
         f"{state} (deleting)" if runtime.deleting else state,
         str(len(runtime.modules)),
-        str(drifting) if drifting else "",
+        unknown.gap.value if unknown is not None else str(drifting) if drifting else "",
         f"{worst.name} {worst.state}" if worst is not None else "",
-        span(now - runtime.created) if runtime.created is not None else "",
+        span(time.time() - runtime.created) if runtime.created is not None else "",
     ]
 
 
-def _json(runtime: Runtime) -> dict[str, Any]:
+def _json(runtime: Runtime, unknown: Unknown | None) -> dict[str, Any]:
     return {
         "name": runtime.name,
         "namespace": runtime.ref.namespace,
@@ -141,13 +156,14 @@ def _json(runtime: Runtime) -> dict[str, Any]:
         "state": runtime.state or None,
         "deleting": runtime.deleting,
         "skipped": runtime.skipped,
+        "problem": runtime.has_problem or (None if unknown is not None else False),
         "modules": [
             {
                 "name": module.name,
                 "channel": module.channel or None,
                 "version": module.version or None,
                 "desired": module.desired or None,
-                "drifts": module.drifts,
+                "drifts": module.drifts if unknown is None else None,
                 "state": module.state.value,
                 "maintenance": module.maintenance,
             }

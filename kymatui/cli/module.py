@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.following import configure_reading, follow, row_of
 from kymatui.cli.printing import document, markdown, table
+from kymatui.domain.lists import RowFact
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog, Row
@@ -37,24 +38,27 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "module", row.name
     yield "origin", row.origin.value
     yield "fetched from", ", ".join(row.sources)
-    yield "state", row.state.value
+    yield "state", row.text(RowFact.STATE, row.state.value)
     yield "decided by", source_words(row.state_source)
     yield "reason", row.reason.text
     yield "waiting for", row.reason.actor.value
-    yield "channel", f"{row.channel} ({row.resolution.channel_source.value})" if row.channel else ""
+    source = row.resolution.channel_source.value
+    yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
     yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
-    yield "desired", row.desired
-    yield "installed", row.installed
-    yield "newest", row.newest
-    yield "drift", drift_words(row.drift)
-    yield "presence", row.presence.value
-    yield "managed", "yes" if row.managed else "no"
+    yield "desired", row.text(RowFact.DESIRED, row.desired)
+    yield "installed", row.text(RowFact.INSTALLED, row.installed)
+    yield "newest", row.text(RowFact.NEWEST, row.newest)
+    yield "drift", row.text(RowFact.DRIFT, drift_words(row.drift))
+    yield "presence", row.text(RowFact.STATE, row.presence.value)
+    yield "managed", row.text(RowFact.MANAGED, "yes" if row.managed else "no")
     yield "policy", row.policy
     yield "template", str(row.template or "")
     yield "manager", str(row.manager or "")
     yield "manager ready", row.readiness.words if row.readiness else ""
     yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
-    yield "Manifest reports", _said(row.reports.manifest, row.reports.manifest_message)
+    yield "Manifest reports", row.text(RowFact.MANIFEST, _said(row.reports.manifest, row.reports.manifest_message))
+    for fact, why in row.unknown.items():
+        yield f"{fact.value} is not known", str(why)
     for checked in row.checked:
         yield "resource", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
     for item in row.evidence:
@@ -96,7 +100,9 @@ def module_json(row: Row) -> dict[str, Any]:
             "manager": row.reports.manager or None,
             "disagree": row.reports.disagree,
         },
-        "resources": [
+        "resources": None
+        if RowFact.CHECKS in row.unknown
+        else [
             {"resource": str(one.resource), "klm": one.klm.state.value, "strict": one.strict.state.value}
             for one in row.checked
         ],

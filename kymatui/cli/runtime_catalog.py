@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.following import sessions
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.lists import RowFact
 from kymatui.domain.texts import plain
 
 if TYPE_CHECKING:
@@ -65,14 +66,14 @@ def _row(row: Row, manifest: Manifest | None, *, wide: bool) -> Sequence[str]:
     reports = row.reports
     short = (
         row.name,
-        row.channel,
-        row.installed,
-        row.desired,
-        drift_words(row.drift),
-        row.state.value,
+        row.text(RowFact.CHANNEL, row.channel),
+        row.text(RowFact.INSTALLED, row.installed),
+        row.text(RowFact.DESIRED, row.desired),
+        row.text(RowFact.DRIFT, drift_words(row.drift)),
+        row.text(RowFact.STATE, row.state.value),
         reports.kyma,
-        reports.manifest,
-        reports.resource,
+        row.text(RowFact.MANIFEST, reports.manifest),
+        row.text(RowFact.CHECKS, reports.resource),
         reports.manager,
     )
     if not wide:

@@ -25,6 +25,7 @@ from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.statechecks import Mode
 from kymatui.domain.states import State, kyma_state
 from kymatui.domain.subjects import Settings, Subject, channels_of, gather_subject, inputs_of, traces_of, unreadable
+from kymatui.domain.unknowns import unknown_facts
 
 _REMEMBERED = "row "
 _FRESH = 10.0  # seconds after which a row is made again though nothing changed: grace periods and windows pass
@@ -49,6 +50,7 @@ def catalog(snapshot: Snapshot, now: float, settings: Settings | None = None, me
         rows=rows,
         problems=catalog_problems(world, rows, settings.kyma),
         taken_at=snapshot.taken_at,
+        feeds=snapshot.feeds,
     )
 
 
@@ -160,8 +162,8 @@ def _finished(
 ) -> Row:
     installed = "" if drifted.kind is DriftKind.NONE else subject.deployed.version or subject.deployed.text
     hidden = unreadable(subject, world)
-    listing = world.is_listing((*hidden, *((KYMA_FEED,) if world.kyma_unreadable else ())))
-    case = Case(subject, there, assessment, drifted, installed, ready, checked, hidden, world.kyma_unreadable, listing)
+    unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
+    case = Case(subject, there, assessment, drifted, installed, ready, checked, unseen, kyma_unseen)
     shown, meta = subject.shown, subject.meta
     has_channel = subject.origin is Origin.KYMA and not subject.mandatory
     return Row(
@@ -193,6 +195,7 @@ def _finished(
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
         problems=row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+        unknown=unknown_facts(subject, world, there, drifted, installed),
     )
 
 

@@ -1,7 +1,8 @@
-"""Who is in charge of a cluster's modules, and which way of enabling them follows from that.
+"""Who manages a cluster's modules, and which way of enabling them follows from that.
 
 A lifecycle-manager is known by what it writes: the status of its Kyma, and Manifests, under its own field managers.
-kymatui's own operator works on Manifests under a field manager of its own. Where neither has left a trace, nobody is.
+kymatui's own operator works on Manifests under a field manager of its own. A cluster without either trace is not
+managed; that no trace exists is known only when Kymas and Manifests are listed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.lists import Unknown, missing
 from kymatui.domain.objects import moment
+from kymatui.domain.observing import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.reading import Reader
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.wording import span
@@ -27,12 +30,8 @@ class Keeper(StrEnum):
 
     LIFECYCLE_MANAGER = "lifecycle-manager"
     OPERATOR = "kymatui's operator"
-    NOBODY = "nobody"
-
-    @property
-    def short(self) -> str:
-        """For where there is no room."""
-        return {Keeper.LIFECYCLE_MANAGER: "klm", Keeper.OPERATOR: "operator", Keeper.NOBODY: "open"}[self]
+    NOBODY = "none"
+    UNKNOWN = "unknown"  # Kymas or Manifests are not listed; `Charge.unknown` says why
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +74,56 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
 class Charge:
     """`why` is what it was known by; `way` says how modules come into the cluster, in a sentence.
 
-    `operator` is kymatui's, where that is in charge and its Lease could be read.
+    `operator` is kymatui's, where that is the manager and its Lease could be read; `unknown` says which list is missing
+    where the manager is not known.
     """
 
     keeper: Keeper
     why: str
     operator: Operator | None = None
+    unknown: Unknown | None = None
 
     @property
     def way(self) -> str:
         if self.operator is not None and not self.operator.works:
-            return "nobody follows what Manifests say until `kymatui operator` runs again; all other modules are direct"
+            return "Manifests have no effect until `kymatui operator` runs again; all other modules are direct"
         return {
-            Keeper.LIFECYCLE_MANAGER: "modules are enabled in the Kyma, and lifecycle-manager installs them",
-            Keeper.OPERATOR: "modules with a Manifest are installed by kymatui's operator, all others directly",
-            Keeper.NOBODY: "modules are installed directly, and updated when somebody does it",
+            Keeper.LIFECYCLE_MANAGER: "enable modules in the Kyma resource",
+            Keeper.OPERATOR: "the operator installs modules that have a Manifest, kymatui all others directly",
+            Keeper.NOBODY: "kymatui installs modules directly, and upgrades them on request",
+            Keeper.UNKNOWN: "kymatui installs nothing before it knows the manager",
         }[self.keeper]
 
+    @property
+    def word(self) -> str:
+        """The manager in two to four words, as the top line shows it."""
+        if self.unknown is not None:
+            return f"manager {self.unknown.gap}"
+        return "not managed" if self.keeper is Keeper.NOBODY else f"managed by {self.keeper.value}"
+
+    @property
+    def short(self) -> str:
+        """The manager in one word, for where there is no room."""
+        if self.unknown is not None:
+            return f"manager {self.unknown.gap}"
+        return {Keeper.LIFECYCLE_MANAGER: "klm", Keeper.OPERATOR: "operator"}.get(self.keeper, "not managed")
+
     def __str__(self) -> str:
-        return f"in charge: {self.keeper.value} ({self.why}); {self.way}"
+        return f"{self.word[:1].upper()}{self.word[1:]} ({self.why}); {self.way}"
 
 
 def charge(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda: None) -> Charge:
-    """Who is in charge in the cluster of a snapshot. `operator` is asked where kymatui's own has left its traces: a
-    trace does not say that it still runs."""
+    """Return who manages the modules in the cluster of a snapshot. `operator` is asked where kymatui's own has left its
+    traces: a trace does not say that it still runs."""
     kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in _managers(raw)}
     manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in _managers(raw)}
     written = {**kymas, **manifests}
     for manager, what in written.items():
         if manager in _LIFECYCLE_MANAGERS or manager.startswith(_LIFECYCLE_PREFIX):
             return Charge(Keeper.LIFECYCLE_MANAGER, f"{manager} writes {what}")
+    unknown = missing(snapshot.feeds, (KYMA_FEED,) if OWN_OPERATOR in written else (KYMA_FEED, MANIFEST_FEED))
+    if unknown is not None:
+        return Charge(Keeper.UNKNOWN, str(unknown), None, unknown)
     if OWN_OPERATOR in written:
         why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
         return Charge(Keeper.OPERATOR, f"{why}; {found.words}" if found is not None else why, found)
@@ -112,7 +131,7 @@ def charge(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda:
         return Charge(Keeper.LIFECYCLE_MANAGER, "the Kyma has a status")
     if _has_status(snapshot.manifests):
         return Charge(Keeper.LIFECYCLE_MANAGER, "Manifests have a status")
-    why = "nobody has reported on the Kyma" if snapshot.kymas else "there is no Kyma"
+    why = "the Kyma has no status" if snapshot.kymas else "there is no Kyma"
     return Charge(Keeper.NOBODY, why)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.charges import Keeper
-from kymatui.domain.objects import OPERATOR
+from kymatui.domain.lists import gap_of
 from kymatui.domain.offering import NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
 from kymatui.domain.presence import Presence
-from kymatui.domain.rows import Catalog, Origin, Row
+from kymatui.domain.rows import NAMING, Catalog, Origin, Row
 from kymatui.domain.shelves import Shelf
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.domain.states import State
@@ -65,15 +65,17 @@ def _the_same(shelf: Shelf, several: SeveralOffers) -> Template | None:
 
 def unknown(feeds: Mapping[str, Feed]) -> Iterator[str]:
     """The lists that say what lifecycle-manager manages, and that nobody has seen, each with the reason."""
-    for name in _SAYING:
+    for name in NAMING:
         feed = feeds.get(name, Feed(FeedState.SYNCING))
-        if feed.state not in (FeedState.LIVE, FeedState.STALE, FeedState.ABSENT):
-            why = feed.message or _WORDS.get(feed.state, "")
-            yield f"{name.partition('.')[0]} ({why})"
+        if gap_of(feed) is not None:
+            yield f"{name.partition('.')[0]} ({feed.message or _WORDS[feed.state]})"
 
 
-_SAYING = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
-_WORDS = {FeedState.SYNCING: "not listed in time", FeedState.FORBIDDEN: "you may not list them"}
+_WORDS = {
+    FeedState.SYNCING: "not listed in time",
+    FeedState.FORBIDDEN: "you may not list them",
+    FeedState.FAILED: "the server did not answer",
+}
 
 
 def refusals(
@@ -86,14 +88,14 @@ def refusals(
     keeper: Keeper = Keeper.LIFECYCLE_MANAGER,
 ) -> Iterator[str]:
     """What speaks against installing a module directly; `direct` says that a person wants to all the same, `keeper` who
-    is in charge.
+    manages the cluster.
 
     A module that lifecycle-manager manages is never installed directly: both would write the same objects. What nobody
     can tell counts as managed, unless a person insists.
     """
     if not direct and (unseen := list(unknown(feeds))):
         yield (
-            f"nobody knows whether lifecycle-manager manages {name}: {', '.join(unseen)} "
+            f"it is not known whether lifecycle-manager manages {name}: {', '.join(unseen)} "
             "(try again, or insist with --direct if you know that it does not)"
         )
     if row is None:
@@ -107,13 +109,13 @@ def refusals(
         )
     elif seen.kyma is not None and row.origin is Origin.KYMA and not direct and keeper is Keeper.OPERATOR:
         yield (
-            f"kymatui's operator is in charge of this cluster, which offers {row.name}: a Manifest installs it "
-            f"(`:manifest {row.name}` on the screen; or insist with --direct, nobody updates it then)"
+            f"this cluster is managed by kymatui's operator and offers {row.name}: install it by a Manifest "
+            f"(`:manifest {row.name}` on the screen; or insist with --direct, then nothing upgrades it)"
         )
     elif seen.kyma is not None and row.origin is Origin.KYMA and not direct:
         yield (
-            f"lifecycle-manager is in charge of this cluster and offers {row.name}: enable it in the Kyma "
-            "(or insist with --direct; nobody updates it then)"
+            f"this cluster is managed by lifecycle-manager and offers {row.name}: enable it in the Kyma "
+            "(or insist with --direct; then nothing upgrades it)"
         )
 
 

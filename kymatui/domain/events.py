@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from kymatui.domain.lists import Gap, RowFact
 from kymatui.domain.locating import Locations
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
@@ -25,6 +26,15 @@ class EventsKnown(StrEnum):
     FORBIDDEN = "forbidden"
     FAILED = "failed"
     NO_OBJECTS = "no objects"
+
+
+_NAMING = (RowFact.CHECKS, RowFact.STATE, RowFact.MANIFEST)
+"""The facts that name the objects of a module."""
+_HIDDEN = {
+    Gap.LOADING: EventsKnown.LOADING,
+    Gap.FORBIDDEN: EventsKnown.FORBIDDEN,
+    Gap.UNKNOWN: EventsKnown.FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,8 @@ def events_about(snapshot: Snapshot, refs: Iterable[ObjectRef]) -> list[tuple[Ev
 def events_known(row: Row, snapshot: Snapshot) -> EventsKnown:
     """Return whether all of a module's events are listed, and what keeps them from being."""
     if not module_objects(row):
-        return EventsKnown.NO_OBJECTS
+        why = next((row.unknown[fact] for fact in _NAMING if fact in row.unknown), None)
+        return EventsKnown.NO_OBJECTS if why is None else _HIDDEN[why.gap]
     states = {feed.state for name, feed in snapshot.feeds.items() if name.startswith("events ") and is_place_feed(name)}
     if FeedState.FORBIDDEN in states:
         return EventsKnown.FORBIDDEN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kymatui.domain import releases, templates
 from kymatui.domain.kymas import NO_CHANNEL, Kyma
@@ -13,8 +13,8 @@ from kymatui.domain.observing import World
 from kymatui.domain.problems import Actor, Problem, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.releases import ReleaseMeta
-from kymatui.domain.rows import Checked, Row
-from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
+from kymatui.domain.rows import NAMING, Checked, Row
+from kymatui.domain.snapshots import CATALOG_FEED, RUNTIME_FEED, Feed, FeedState
 from kymatui.domain.states import State, kyma_state
 from kymatui.domain.templates import Template
 
@@ -92,19 +92,35 @@ def _malformed(world: World) -> Iterator[Problem]:
 
 
 def _feeds(world: World) -> Iterator[Problem]:
-    words = {
-        FeedState.FORBIDDEN: "you may not list",
-        FeedState.FAILED: "the server did not answer for",
-        FeedState.STALE: "no news of",
-    }
-    for name, feed in sorted(world.snapshot.feeds.items()):
+    feeds = dict(sorted(world.snapshot.feeds.items()))
+    runtime = feeds.pop(RUNTIME_FEED, None)
+    lost = {name: feed for name, feed in feeds.items() if feed.state in _LOST and not name.startswith(CATALOG_FEED)}
+    if runtime is not None and runtime.state is FeedState.FAILED:  # its lists are lost with it
+        own = {name: lost.pop(name) for name in tuple(lost) if name not in NAMING}
+        yield _lost(own, "the runtime", runtime.message)
+    if lost:
+        yield _lost(lost, "the server", next((feed.message for feed in lost.values() if feed.message), ""))
+    for name, feed in feeds.items():
         said = f": {feed.message}" if feed.message else ""
         if name.startswith(CATALOG_FEED):
             yield from _outside(name, feed, said)
-        elif feed.state in words:
-            yield Problem(Severity.WARNING, f"{words[feed.state]} {name}{said}", Actor.CLUSTER, "", name)
+        elif feed.state is FeedState.FORBIDDEN:
+            yield Problem(Severity.WARNING, f"you may not list {name}{said}", Actor.CLUSTER, "", name)
         elif feed.state is FeedState.LIVE and said:
             yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
+
+
+_LOST = (FeedState.STALE, FeedState.FAILED)
+
+
+def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
+    """One problem for a server that does not answer, however many lists it concerns."""
+    said = f": {message}" if message else ""
+    if len(feeds) == 1:
+        (name,) = feeds
+        return Problem(Severity.WARNING, f"{who} does not answer for {name}{said}", Actor.CLUSTER, "", name)
+    about = f" for {len(feeds)} lists" if feeds else ""
+    return Problem(Severity.WARNING, f"{who} does not answer{about}{said}", Actor.CLUSTER)
 
 
 def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:

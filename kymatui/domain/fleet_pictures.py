@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from kymatui.domain.fleet_manifests import ManifestSight
 from kymatui.domain.fleets import Metas, ModuleSight, Runtime, with_metas
+from kymatui.domain.lists import Unknown, missing
 from kymatui.domain.objects import Malformed
+from kymatui.domain.rows import NAMING
 from kymatui.domain.snapshots import Feed
 
 Key = tuple[str, str]
@@ -49,6 +51,26 @@ class FleetPicture:
     feeds: Mapping[str, Feed] = field(default_factory=dict)
     taken_at: float = 0.0
     metas: Metas = field(default_factory=dict)
+
+    @property
+    def unknown_runtimes(self) -> Unknown | None:
+        """Why there may be runtimes that are not in it; None where all Kymas are listed."""
+        return missing(self.feeds, NAMING[:1])
+
+    @property
+    def unknown_drift(self) -> Unknown | None:
+        """Why no module's drift is known; None where the release metas are listed."""
+        return missing(self.feeds, NAMING[2:3])
+
+    @property
+    def unknown_manifests(self) -> Unknown | None:
+        """Why nothing is known of what Manifests report; None where they are listed."""
+        return missing(self.feeds, NAMING[3:])
+
+    @property
+    def problem_count(self) -> int:
+        """How many runtimes have a problem, as the header and the filter for problems say."""
+        return sum(runtime.has_problem for runtime in self.runtimes.values())
 
     @property
     def offered(self) -> frozenset[str]:

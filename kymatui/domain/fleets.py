@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.kymas import Kyma, ModuleReport, read_kyma
+from kymatui.domain.lists import Unknown
 from kymatui.domain.objects import Malformed
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
@@ -73,6 +74,11 @@ class Runtime:
         return tuple(module for module in self.modules if module.drifts)
 
     @property
+    def has_problem(self) -> bool:
+        """Whether it counts as a runtime with a problem, in the header and in the filter for problems."""
+        return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
+
+    @property
     def worst(self) -> ModuleSight | None:
         """The module in the worst state, None where all are well."""
         bad = [module for module in self.modules if module.state not in (State.READY, State.UNMANAGED)]
@@ -84,10 +90,11 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """All runtimes by name, and the Kymas that cannot be read."""
+    """All runtimes by name, and the Kymas that cannot be read; `unknown_drift` says why no module's drift is known."""
 
     runtimes: tuple[Runtime, ...]
     malformed: tuple[Malformed, ...]
+    unknown_drift: Unknown | None = None
 
     def count(self, what: str) -> Mapping[str, int]:
         """How many runtimes there are of each plan, region, channel or state, the most first."""
@@ -110,13 +117,13 @@ def group_of(runtime: Runtime, what: str) -> str:
     return found or UNKNOWN
 
 
-def fleet(kymas: Iterable[Object], release_metas: Iterable[Object] = ()) -> Fleet:
+def fleet(kymas: Iterable[Object], release_metas: Iterable[Object] = (), unknown_drift: Unknown | None = None) -> Fleet:
     """The fleet that a list of Kymas makes up."""
     read = [read_kyma(raw) for raw in kymas]
     metas = metas_by_module(release_metas)
     runtimes = [runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
     malformed = tuple(item for item in read if isinstance(item, Malformed))
-    return Fleet(tuple(sorted(runtimes, key=lambda runtime: runtime.ref)), malformed)
+    return Fleet(tuple(sorted(runtimes, key=lambda runtime: runtime.ref)), malformed, unknown_drift)
 
 
 Metas = Mapping[tuple[str, str], ReleaseMeta]

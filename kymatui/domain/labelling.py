@@ -15,7 +15,7 @@ from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.pairs.kymas import owner_in
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.toggling import Effect, effects
+from kymatui.domain.toggling import Effect, effects, no_kyma
 
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 
@@ -119,7 +119,7 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Set
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
-        return LabelProposal(None, "there is no Kyma in this cluster that could be edited")
+        return LabelProposal(None, no_kyma(before))
     edit = label_edit(kyma, labels)
     refusal = _refusal(kyma)
     if edit.is_empty or refusal:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from kymatui.domain.lists import LIST_WORDS, RowFact, Unknown
 from kymatui.domain.problems import Problem
 from kymatui.domain.rows import Catalog, Checked, KymaSummary, Row
+from kymatui.domain.snapshots import Feed
 from kymatui.domain.statechecks import Evaluation, Mode, RuleOutcome
 from kymatui.domain.states import StateSource
 
 
 def to_json(catalog: Catalog, mode: Mode = Mode.KLM) -> dict[str, Any]:
-    """`{"cluster", "kyma", "modules": […], "problems": […]}`; a version that is not there is null."""
+    """`{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`.
+
+    A version that is not there is null; so is a fact that is not known, and `unknown` says why.
+    """
+    unknown = {"kyma": catalog.kyma_unknown, "modules": catalog.modules_unknown, "problems": catalog.loading}
+    counts = {"modules": len(catalog.rows), "problems": catalog.problem_count}
     return {
         "cluster": catalog.cluster,
         "kyma": _kyma(catalog.kyma) if catalog.kyma is not None else None,
         "modules": [row_json(row, mode) for row in catalog.rows],
         "problems": [problem_json(problem) for problem in catalog.problems],
+        "counts": {what: None if unknown[what] is not None else count for what, count in counts.items()},
+        "unknown": {fact: unknown_json(why) for fact, why in unknown.items() if why is not None},
+        "lists": {name: list_json(feed) for name, feed in sorted(catalog.feeds.items())},
     }
+
+
+def unknown_json(why: Unknown) -> dict[str, Any]:
+    """Why one fact is not known."""
+    return {"state": why.gap.value, "lists": list(why.lists), "reason": str(why)}
+
+
+def list_json(feed: Feed) -> dict[str, Any]:
+    """How one list is doing."""
+    return {"state": LIST_WORDS[feed.state], "message": feed.message or None}
 
 
 def _kyma(kyma: KymaSummary) -> dict[str, Any]:
@@ -34,20 +54,21 @@ def row_json(row: Row, mode: Mode = Mode.KLM) -> dict[str, Any]:
     return {
         "name": row.name,
         "origin": row.origin.value,
-        "channels": dict(row.channels),
+        "channels": None if RowFact.CHANNELS in row.unknown else dict(row.channels),
         "channel": row.channel or None,
         "desired": row.desired or None,
         "installed": row.installed or None,
-        "newest": row.newest or None,
+        "newest": None if RowFact.NEWEST in row.unknown else row.newest or None,
         "drift": row.drift.kind.value,
         "state": row.state.value,
         "stateSource": row.state_source.value or None,
-        "managed": row.managed,
-        "mandatory": row.mandatory,
+        "managed": None if RowFact.MANAGED in row.unknown else row.managed,
+        "mandatory": None if RowFact.MANDATORY in row.unknown else row.mandatory,
         "beta": row.beta,
         "internal": row.internal,
-        "checks": [entry for checked in row.checked for entry in _checks(checked, mode)],
+        "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one, mode)],
         "reason": row.reason.text,
+        "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kymatui.domain.drift import DriftKind
+from kymatui.domain.lists import LIST_WORDS, Gap, RowFact
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.rows import Origin
 from kymatui.domain.statechecks import RuleResult
@@ -24,6 +25,17 @@ def json_schema() -> Schema:
             kyma=_or_null(_kyma(), "the Kyma that the rows are about; null where there is none"),
             modules={"type": "array", "items": _module(), "description": "one a module, in the order of their names"},
             problems={"type": "array", "items": _problem(), "description": "what is wrong, the worst first"},
+            counts={"description": "how many there are, as the top line of the screen says"}
+            | _object(
+                modules=_number("the modules; null where a list that names modules is missing"),
+                problems=_number("the problems that are no mere information; null while lists are loading"),
+            ),
+            unknown=_unknown(("kyma", "modules", "problems"), "why part of this document is not known or not complete"),
+            lists={
+                "type": "object",
+                "additionalProperties": _list(),
+                "description": "how each list of the cluster is doing, by resource name",
+            },
         ),
     }
 
@@ -43,7 +55,11 @@ def _module() -> Schema:
     return _object(
         name=_text("the module's name"),
         origin=_word(Origin, "which catalog offers it"),
-        channels={**channels, "description": "the version of each channel that it is in; empty for community modules"},
+        channels={
+            **channels,
+            "type": ["object", "null"],
+            "description": "the version of each channel that it is in; empty for community modules, null if not known",
+        },
         channel=_text("the channel that counts for this Kyma", null=True),
         desired=_text("the version that should run", null=True),
         installed=_text("the version that runs; what stands in its place where no version is named", null=True),
@@ -51,12 +67,17 @@ def _module() -> Schema:
         drift=_word(DriftKind, "how installed relates to desired; none where nothing is installed"),
         state=_word(State, "the worst of what everybody says of it"),
         stateSource=_word(filter(None, StateSource), "who said so", null=True),
-        managed=_flag("lifecycle-manager looks after it"),
-        mandatory=_flag("every Kyma has it, without asking"),
+        managed=_flag("lifecycle-manager manages it; null where that is not known", null=True),
+        mandatory=_flag("every Kyma has it, without asking; null where that is not known", null=True),
         beta=_flag("only Kymas with the beta label get it"),
         internal=_flag("only Kymas with the internal label get it"),
-        checks={**checks, "description": "each rule of customStateCheck for each resource of the module"},
+        checks={
+            **checks,
+            "type": ["array", "null"],
+            "description": "each rule of customStateCheck for each module CR; null where these could not be listed",
+        },
         reason=_text("one sentence: what is wrong and who must act, or that nothing is"),
+        unknown=_unknown(map(str, RowFact), "the facts of this module that a missing list leaves open, and why"),
     )
 
 
@@ -96,8 +117,30 @@ def _text(description: str, *, null: bool = False) -> Schema:
     return {"type": ["string", "null"] if null else "string", "description": description}
 
 
-def _flag(description: str) -> Schema:
-    return {"type": "boolean", "description": description}
+def _number(description: str) -> Schema:
+    return {"type": ["integer", "null"], "description": description}
+
+
+def _flag(description: str, *, null: bool = False) -> Schema:
+    return {"type": ["boolean", "null"] if null else "boolean", "description": description}
+
+
+def _unknown(facts: Iterable[str], description: str) -> Schema:
+    """An object with a key for each fact that is not known."""
+    why = _object(
+        state=_word(Gap, "loading: wait; forbidden: the right to list is missing; unknown: the server failed"),
+        lists={"type": "array", "items": {"type": "string"}, "description": "resource names of the missing lists"},
+        reason=_text("the same in one sentence"),
+    )
+    properties = dict.fromkeys(facts, why)
+    return {"type": "object", "additionalProperties": False, "properties": properties, "description": description}
+
+
+def _list() -> Schema:
+    return _object(
+        state=_word(LIST_WORDS.values(), "listed: what is not there does not exist; else that is not known"),
+        message=_text("what the server said", null=True),
+    )
 
 
 def _word(words: Iterable[str], description: str, *, null: bool = False) -> Schema:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kymatui.domain.evidence import RawManifests
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import OPERATOR, read_meta, read_ref
-from kymatui.domain.observing import WORKLOAD_FEEDS, World
+from kymatui.domain.observing import WORKLOAD_FEEDS, WORKLOADS, World
 from kymatui.domain.presence import Sight
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import ObjectRef
@@ -18,7 +18,6 @@ from kymatui.domain.templates import ManagerRef, Template
 FIELD_MANAGER = "kymatui"
 KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
 ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
-_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,8 @@ def _not_found(world: World, wanted: Sequence[ManagerRef]) -> Sight:
     if not world.is_runtime:
         return Sight.UNREADABLE
     if not wanted:
-        return Sight.UNIDENTIFIED
+        listed = all(world.readable(WORKLOAD_FEEDS[kind]) for kind in WORKLOADS)
+        return Sight.UNIDENTIFIED if listed else Sight.UNREADABLE
     feeds = [WORKLOAD_FEEDS.get(ref.kind.kind, "") for ref in wanted]
     if any(not feed for feed in feeds):
         return Sight.UNIDENTIFIED
@@ -119,7 +119,7 @@ def _by_manifest(world: World, module: str, manifest: Manifest | None, raw_manif
             if not name.namespace or read_ref(raw).namespace == name.namespace:
                 return raw
     for label in _labels(module, manifest):
-        managers = [raw for raw in world.labelled.get(label, ()) if read_ref(raw).kind.kind in _WORKLOADS]
+        managers = [raw for raw in world.labelled.get(label, ()) if read_ref(raw).kind.kind in WORKLOADS]
         if len(managers) == 1:
             return managers[0]
     return None
@@ -133,10 +133,10 @@ def _labels(module: str, manifest: Manifest | None) -> list[tuple[str, str]]:
 
 def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:
     """The first workload that is applied is the manager to lifecycle-manager."""
-    names = [ref for ref in (manifest.synced if manifest is not None else ()) if ref.kind.kind in _WORKLOADS][:1]
+    names = [ref for ref in (manifest.synced if manifest is not None else ()) if ref.kind.kind in WORKLOADS][:1]
     for resources in raw_manifests.values():
         refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
-        names += [ref for ref in refs if ref.kind.kind in _WORKLOADS][:1]
+        names += [ref for ref in refs if ref.kind.kind in WORKLOADS][:1]
     return names
 
 

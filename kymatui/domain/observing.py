@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.lists import Gap, Unknown, gap_of, gaps, missing
 from kymatui.domain.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.objects import LABEL_KYMA_NAME, Malformed, read_ref
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.remembering import Memory
 from kymatui.domain.shelves import Shelf, read_shelf
-from kymatui.domain.snapshots import FeedState, Object, Snapshot
+from kymatui.domain.snapshots import Object, Snapshot
 
-_UNREADABLE = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
 KYMA_FEED = "kymas.operator.kyma-project.io"
 CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
+MANIFEST_FEED = "manifests.operator.kyma-project.io"
+WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 WORKLOAD_FEEDS = {
     "Deployment": "deployments.apps",
     "StatefulSet": "statefulsets.apps",
@@ -53,16 +55,21 @@ class World:
 
     def readable(self, feed: str) -> bool:
         """Whether the absence of objects of a resource name means that there are none."""
-        found = self.snapshot.feeds.get(feed)
-        return found is None or found.state not in _UNREADABLE
+        return gap_of(self.snapshot.feeds.get(feed)) is None
 
-    def is_listing(self, names: Sequence[str]) -> bool:
-        """Whether all of these resource names are only being listed for the first time; names without a feed may come
-        with what is being listed.
-        """
+    def missing(self, names: Iterable[str]) -> Unknown | None:
+        """Return why facts are not known that need the lists of these resource names; None where all came."""
+        return missing(self.snapshot.feeds, names)
+
+    def unseen(self, names: Sequence[str]) -> str:
+        """Say why nothing is known of these resource names; one without a feed may come with what is loading."""
         feeds = self.snapshot.feeds
-        pending = all(name not in feeds or feeds[name].state is FeedState.SYNCING for name in names)
-        return bool(names) and pending and any(feed.state is FeedState.SYNCING for feed in feeds.values())
+        found = list(gaps(feeds, names))
+        rest = tuple(name for name in names if name not in feeds)
+        if rest:
+            loading = any(gap_of(feed) is Gap.LOADING for feed in feeds.values())
+            found.append(Unknown(Gap.LOADING if loading else Gap.UNKNOWN, rest))
+        return "; ".join(map(str, found))
 
     def feed_of(self, kind: GroupVersionKind) -> str:
         """The resource name of a module's kind, as its definition says.

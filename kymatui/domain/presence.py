@@ -38,7 +38,8 @@ class Traces:
 
     `resources` counts its custom resources, None where they could not be read; `configurable` says that there is a kind
     of resource at all; `direct` that somebody else than lifecycle-manager installed something of it; `kyma_unreadable`
-    that a Kyma may ask for it without being seen.
+    that a Kyma may ask for it without being seen; `sources_unreadable` that the list of ModuleTemplates or of Manifests
+    is missing, which name the manager of what is installed.
     """
 
     requested: bool = False
@@ -54,12 +55,14 @@ class Traces:
     configurable: bool = True
     direct: bool = False
     kyma_unreadable: bool = False
+    sources_unreadable: bool = False
 
 
 def presence(traces: Traces) -> Presence:
     """Walks the flowchart."""
     found = _presence(traces)
-    return Presence.UNKNOWN if found is Presence.NOT_INSTALLED and traces.kyma_unreadable else found
+    unnamed = traces.sources_unreadable and traces.manager is Sight.UNIDENTIFIED
+    return Presence.UNKNOWN if found is Presence.NOT_INSTALLED and (traces.kyma_unreadable or unnamed) else found
 
 
 def _presence(traces: Traces) -> Presence:

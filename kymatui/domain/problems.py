@@ -36,6 +36,11 @@ class Problem:
     module: str = ""
     object: str = ""
 
+    @property
+    def counts(self) -> bool:
+        """Whether it counts as a problem: an information is shown beside the problems, and no count has it."""
+        return self.severity is not Severity.INFO
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:

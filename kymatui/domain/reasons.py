@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kymatui.domain import refusals
@@ -11,7 +11,6 @@ from kymatui.domain.conditions import find_condition
 from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import Manifest
-from kymatui.domain.observing import KYMA_FEED
 from kymatui.domain.ownership import changed_by_hand
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
@@ -38,13 +37,8 @@ class Case:
     installed: str
     readiness: Readiness | None
     checked: tuple[Checked, ...]
-    unreadable: tuple[str, ...]
-    kyma_unreadable: bool = False
-    listing: bool = False
-
-    def unseen(self, names: Sequence[str]) -> str:
-        """Why nothing is known of these resource names."""
-        return f"{', '.join(names)} {'not listed yet' if self.listing else 'cannot be read'}"
+    unseen: str = ""
+    kyma_unseen: str = ""
 
     @property
     def refusal(self) -> Refusal | None:
@@ -228,10 +222,10 @@ def _processing(case: Case) -> Reason | None:
 
 
 def _owner_unknown(case: Case) -> Reason | None:
-    if not case.kyma_unreadable or case.subject.managed or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
+    if not case.kyma_unseen or case.subject.managed or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         return None
-    runs = f"{case.installed} runs" if case.installed else "installed"
-    return Reason(f"{runs}; whether it is managed is not known: {case.unseen((KYMA_FEED,))}", Actor.CLUSTER)
+    running = f"{case.installed} running" if case.installed else "installed"
+    return Reason(f"{running}; managed by: {case.kyma_unseen}", Actor.CLUSTER)
 
 
 def _idle(case: Case) -> Reason | None:
@@ -295,17 +289,15 @@ def _recreated(manifest: Manifest | None) -> str:
 def _unknown(case: Case) -> Reason | None:
     if case.drift.kind is DriftKind.UNKNOWN and case.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         if not case.installed:
-            what = case.unseen(case.unreadable) if case.unreadable else "nothing names its version"
-            return Reason(f"the installed version is unknown: {what}", Actor.NOBODY)
+            return Reason(f"installed version: {case.unseen or 'unknown (no image or report names it)'}", Actor.NOBODY)
         if isinstance(case.refusal, refusals.ChannelUnknown):
             return Reason(f"{case.installed} runs; {refusal_words(case.refusal)}")
         if not case.subject.desired:
             return Reason(f"{case.installed} runs, and nothing is offered to compare it with")
         return Reason(f"{case.installed} runs, which is no version to compare with {case.subject.desired}")
     if case.presence is Presence.UNKNOWN:
-        hidden = (*case.unreadable, *((KYMA_FEED,) if case.kyma_unreadable else ()))
-        what = case.unseen(hidden) if hidden else "its manager cannot be looked for"
-        return Reason(f"it is not known whether it is installed: {what}")
+        hidden = [part for part in (case.unseen, case.kyma_unseen) if part] or ["unknown (its manager is in a runtime)"]
+        return Reason(f"install state: {'; '.join(hidden)}")
     return None
 
 
@@ -327,7 +319,7 @@ def _in_step(case: Case) -> Reason | None:
             if case.subject.newest and case.subject.newest != case.subject.desired
             else ""
         )
-        hidden = f"; not seen: {case.unseen(case.unreadable)}" if case.unreadable else ""
+        hidden = f"; {case.unseen}" if case.unseen else ""
         return Reason(f"{case.installed} is installed and ready{newer}{hidden}")
     return Reason(f"{case.assessment.state}") if case.assessment.state is not State.READY else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kymatui.domain.lists import Unknown
 from kymatui.domain.states import State
 from kymatui.domain.windows import Window
 
@@ -70,9 +71,9 @@ class NoReleaseMeta(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class CatalogUnreadable(Refusal):
-    """Nothing was found, and what could have been found may not be read: `feeds` are the resource names."""
+    """Nothing was found, and the lists where it could be are missing."""
 
-    feeds: tuple[str, ...]
+    why: Unknown
 
     @property
     def state(self) -> State:
@@ -82,9 +83,9 @@ class CatalogUnreadable(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class ChannelUnknown(Refusal):
-    """The Kyma that would name the channel may not be read: `feed` is its resource name."""
+    """The list of Kymas, which would name the channel, is missing."""
 
-    feed: str
+    why: Unknown
 
     @property
     def state(self) -> State:

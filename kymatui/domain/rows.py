@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from kymatui.domain.drift import Drift
 from kymatui.domain.evidence import Evidence
+from kymatui.domain.lists import Gap, RowFact, Unknown, gap_of, missing
 from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Actor, Problem, Reason, Severity
+from kymatui.domain.problems import Actor, Problem, Reason
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.reading import Flaw
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.refusals import Refusal
 from kymatui.domain.resolution import Resolution
+from kymatui.domain.snapshots import CATALOG_FEED, Feed, is_place_feed
 from kymatui.domain.statechecks import Evaluation
 from kymatui.domain.states import State, StateSource
+
+NAMING = tuple(
+    f"{plural}.operator.kyma-project.io" for plural in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")
+)
+"""The lists that name modules."""
 
 
 class Origin(StrEnum):
@@ -86,7 +94,8 @@ class Row:
 
     `channels` maps each channel that the module is in to its version. Versions are "" where there is none; `channel`
     is "" for community modules. `checked` holds every custom resource of the module, worst first; `evaluation` explains
-    the first of them. `created` is when the module came into the cluster, in seconds of the Unix clock.
+    the first of them. `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names
+    the facts that a missing list leaves open: what the row says of them is no fact.
     """
 
     name: str
@@ -117,6 +126,7 @@ class Row:
     manifest: ObjectRef | None = None
     created: float | None = None
     problems: tuple[Problem, ...] = ()
+    unknown: Mapping[RowFact, Unknown] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -140,11 +150,10 @@ class Row:
         asked = self.managed or self.origin is Origin.KYMA
         return self.resolution.refusal if asked and not self.mandatory else None
 
-    @property
-    def has_problem(self) -> bool:
-        """Whether somebody should look: a bad state, a drift, a refusal, or a problem of its own."""
-        severities = (self.reason.severity, *(problem.severity for problem in self.problems))
-        return any(severity is not Severity.INFO for severity in severities)
+    def text(self, fact: RowFact, known: str) -> str:
+        """Return the text of a fact, or the word for why it is not known."""
+        why = self.unknown.get(fact)
+        return known if why is None else why.gap.value
 
     def age(self, now: float) -> float | None:
         """How long the module has been there, in seconds; None where nothing says."""
@@ -163,15 +172,41 @@ class KymaSummary:
     skipped: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalog:
-    """Everything the first screen shows; `taken_at` is when the snapshot was made."""
+    """Everything the first screen shows; `taken_at` is when the snapshot was made, `feeds` how each list is doing."""
 
     cluster: str
     kyma: KymaSummary | None
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
     taken_at: float = 0.0
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+
+    @property
+    def modules_unknown(self) -> Unknown | None:
+        """Why there may be modules without a row; None where every list came that names modules."""
+        return missing(self.feeds, NAMING)
+
+    @property
+    def kyma_unknown(self) -> Unknown | None:
+        """Why a Kyma may exist that is not seen; None where there is none, or it is `kyma`."""
+        return missing(self.feeds, NAMING[:1]) if self.kyma is None else None
+
+    @property
+    def loading(self) -> Unknown | None:
+        """The lists of the cluster that are loading, so that problems may still be added; None where none is."""
+        return Unknown(Gap.LOADING, names) if (names := _loading(self.feeds)) else None
+
+    @property
+    def problem_count(self) -> int:
+        """How many problems there are, as the header, the list of problems and JSON say."""
+        return sum(problem.counts for problem in self.problems)
+
+    @cached_property
+    def problem_modules(self) -> frozenset[str]:
+        """The modules with a problem: those that the filter for problems shows."""
+        return frozenset(problem.module for problem in self.problems if problem.counts and problem.module)
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -183,3 +218,8 @@ class Catalog:
     def row(self, name: str) -> Row | None:
         """The row of a module."""
         return next((row for row in self.rows if row.name == name), None)
+
+
+def _loading(feeds: Mapping[str, Feed]) -> tuple[str, ...]:
+    names = (name for name in feeds if not is_place_feed(name) and not name.startswith(CATALOG_FEED))
+    return tuple(name for name in names if gap_of(feeds[name]) is Gap.LOADING)

@@ -21,6 +21,9 @@ CATALOG_FEED = "catalog "
 """Begins the names of the feeds of catalogs outside of the cluster."""
 
 
+RUNTIME_FEED = "runtime"
+"""Under this name a snapshot of a runtime says how the runtime itself is doing, apart from its control plane."""
+
 _PLACE = " in "
 
 Place = tuple[str, str, str]

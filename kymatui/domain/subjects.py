@@ -13,7 +13,7 @@ from kymatui.domain.kymas import Kyma, ModuleReport, ModuleRequest
 from kymatui.domain.managing import ManagerSight, candidates, find_manager
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import Meta, read_meta
-from kymatui.domain.observing import CATALOG_FEEDS, KYMA_FEED, WORKLOAD_FEEDS, World
+from kymatui.domain.observing import CATALOG_FEEDS, KYMA_FEED, MANIFEST_FEED, WORKLOAD_FEEDS, WORKLOADS, World
 from kymatui.domain.presence import Sight, Traces
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
@@ -107,7 +107,7 @@ def gather_subject(name: str, world: World, now: float, settings: Settings) -> S
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
     found = deployed(gather(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled)
-    is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown)
+    is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown | refusals.CatalogUnreadable)
     if not desired and request is None and found.evidence and is_known:
         desired = own  # installed directly from a catalog that has no version for this channel
     active = of_version(templates, found.version) or preferred
@@ -196,8 +196,10 @@ def of_version(templates: Sequence[Template], version: str) -> Template | None:
 def unreadable(subject: Subject, world: World) -> tuple[str, ...]:
     """The kinds that would say more of the module, and could not be read."""
     names = []
-    if subject.manager.sight is Sight.UNREADABLE and subject.manager.wanted is not None and world.is_runtime:
-        names.append(WORKLOAD_FEEDS.get(subject.manager.wanted.kind.kind, "workloads"))
+    wanted = subject.manager.wanted
+    if subject.manager.sight is Sight.UNREADABLE and world.is_runtime:
+        kinds = [wanted.kind.kind] if wanted is not None else WORKLOADS
+        names += [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
     if subject.resources is None and subject.kind is not None:
         names.append(world.feed_of(subject.kind) or subject.kind.kind)
     return tuple(names)
@@ -209,10 +211,9 @@ def _resolution(name: str, world: World, origin: Origin, now: float, rules: Rule
     channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
     found = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
     needs_channel = found.meta is None or found.meta.mandatory_version is None
-    if world.kyma_unreadable and not channel and origin is Origin.KYMA and needs_channel:
-        return Resolution(
-            name, "", ChannelSource.UNKNOWN, meta=found.meta, refusal=refusals.ChannelUnknown(name, KYMA_FEED)
-        )
+    kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
+    if kyma is not None and not channel and origin is Origin.KYMA and needs_channel:
+        return Resolution(name, "", ChannelSource.UNKNOWN, meta=found.meta, refusal=refusals.ChannelUnknown(name, kyma))
     return _readable_refusal(found, world)
 
 
@@ -223,8 +224,8 @@ def _is_applied(manifest: Manifest | None) -> bool:
 
 def _readable_refusal(found: Resolution, world: World) -> Resolution:
     """A refusal because something is missing says nothing where that may not be read."""
-    hidden = tuple(feed for feed in CATALOG_FEEDS if not world.readable(feed))
-    if not hidden or not isinstance(found.refusal, _MISSING):
+    hidden = world.missing(CATALOG_FEEDS)
+    if hidden is None or not isinstance(found.refusal, _MISSING):
         return found
     return replace(found, refusal=refusals.CatalogUnreadable(found.module, hidden))
 
@@ -246,6 +247,7 @@ def traces_of(subject: Subject, world: World) -> Traces:
         configurable=subject.kind is not None,
         direct=bool(manager.others) or manager.applied_by_kymatui,
         kyma_unreadable=world.kyma_unreadable,
+        sources_unreadable=world.missing((CATALOG_FEEDS[0], MANIFEST_FEED)) is not None,
     )
 
 

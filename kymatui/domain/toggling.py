@@ -98,7 +98,7 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
     before = catalog(snapshot, now, settings, memory)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
-        return Proposal(toggle, None, ("there is no Kyma in this cluster that could be edited",))
+        return Proposal(toggle, None, (no_kyma(before),))
     edit = edits.edit_entry(kyma, toggle.module, change_of(toggle))
     after = catalog(_with_kyma(snapshot, edit), now, settings, memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
@@ -112,6 +112,12 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
         _is_gone(case),
         case.offers is not None,
     )
+
+
+def no_kyma(seen: Catalog) -> str:
+    """Say why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
+    why = seen.kyma_unknown
+    return "this cluster has no Kyma to edit" if why is None else f"no Kyma to edit is known: {why}"
 
 
 def _is_gone(case: _Case) -> bool:

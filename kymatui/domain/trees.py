@@ -3,18 +3,20 @@ everything that names one of them as its owner, however deep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from kymatui.domain.lists import RowFact, gaps, missing
 from kymatui.domain.locating import Locations, Name, name_of
 from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import Malformed, read_meta, read_ref
+from kymatui.domain.observing import WORKLOAD_FEEDS
 from kymatui.domain.readiness import readiness
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import FeedState, Object, Snapshot, is_place_feed
+from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot, is_place_feed
 from kymatui.domain.states import State, state_of
 
 _OWNED = ("replicasets ", "pods ", "jobs ")
@@ -44,6 +46,7 @@ class Sight(StrEnum):
     SEEN = "seen"
     MISSING = "missing"  # its kind is watched, and it is not there
     UNWATCHED = "not watched"  # nobody looked
+    UNLISTED = "not listed"  # its kind is watched, and its list is missing
     MALFORMED = "malformed"
 
 
@@ -74,31 +77,37 @@ class Tree:
     notes: tuple[str, ...] = ()
 
 
-_NOT_YET = "ReplicaSets, Pods and Jobs are not followed yet"
+_NOT_YET = "ReplicaSets, Pods and Jobs: loading"
 
 
 def unseen_words(snapshot: Snapshot) -> str:
     """Why Pods and the like may be missing in a tree; empty where they are followed and may be read."""
-    feeds = {name: feed for name, feed in snapshot.feeds.items() if name.startswith(_OWNED) and is_place_feed(name)}
-    refused = sorted(name for name, feed in feeds.items() if feed.state is FeedState.FORBIDDEN)
-    if refused:
-        return f"this user may not list {', '.join(refused)}"
-    failed = sorted(name for name, feed in feeds.items() if feed.state in (FeedState.FAILED, FeedState.ABSENT))
-    if failed:
-        return f"not known, as they cannot be listed: {', '.join(failed)}"
-    return "" if feeds else _NOT_YET
+    names = sorted(name for name in snapshot.feeds if name.startswith(_OWNED) and is_place_feed(name))
+    found = [str(why) for why in gaps(snapshot.feeds, names)]
+    absent = [name for name in names if snapshot.feeds[name].state is FeedState.ABSENT]
+    found += [f"unknown (the cluster does not serve {', '.join(absent)})"] if absent else []
+    return "; ".join(found) if names else _NOT_YET
 
 
-def tree(row: Row, locations: Locations, now: float, *, unseen: str = _NOT_YET) -> Tree:
+def tree(
+    row: Row, locations: Locations, now: float, *, unseen: str = _NOT_YET, feeds: Mapping[str, Feed] | None = None
+) -> Tree:
     """The tree of a module as far as it was observed, at a moment in seconds of the Unix clock.
 
-    `unseen` says why ReplicaSets, Pods and the like may be missing; it is a note where there is a workload.
+    `unseen` says why ReplicaSets, Pods and the like may be missing; it is a note where there is a workload. `feeds`
+    tell which kinds are listed: an object of any other is not known to be missing.
     """
-    growing = _Growing(locations, now, row)
+    growing = _Growing(locations, now, row, feeds or {})
     roots = tuple(growing.roots())
     notes = []
     if row.manifest is None:
-        notes.append("there is no Manifest here, so it is not known what else was installed")
+        why = row.unknown.get(RowFact.MANIFEST)
+        manifest = "there is no Manifest here" if why is None else f"Manifest: {why}"
+        notes.append(f"{manifest}, so it is not known what else was installed")
+    if (why := row.unknown.get(RowFact.CHECKS)) is not None:
+        notes.append(f"module CRs: {why}")
+    if row.manager is None and (why := row.unknown.get(RowFact.STATE)) is not None:
+        notes.append(f"manager: {why}")
     if unseen and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
         notes.append(unseen)
     if any(node.sight is Sight.UNWATCHED for root in roots for node in root.walk()):
@@ -109,8 +118,9 @@ def tree(row: Row, locations: Locations, now: float, *, unseen: str = _NOT_YET) 
 class _Growing:
     """Grows one tree; each object stands in it once, at the first place where it belongs."""
 
-    def __init__(self, locations: Locations, now: float, row: Row) -> None:
+    def __init__(self, locations: Locations, now: float, row: Row, feeds: Mapping[str, Feed]) -> None:
         self._locations = locations
+        self._feeds = feeds
         self._now = now
         self._row = row
         self._placed: set[Name] = set()
@@ -175,6 +185,9 @@ class _Growing:
 
     def _unseen(self, ref: ObjectRef, role: Role) -> Node:
         place = (ref.kind.group, ref.kind.kind, ref.namespace)
+        why = missing(self._feeds, [WORKLOAD_FEEDS[ref.kind.kind]]) if place[:2] in WATCHED else None
+        if why is not None:
+            return Node(ref, role, Sight.UNLISTED, State.UNKNOWN, str(why))
         if place[:2] in WATCHED or role is Role.RESOURCE or place in self._locations.places:
             return Node(ref, role, Sight.MISSING, State.ERROR, "it should be there and is not")
         return Node(ref, role, Sight.UNWATCHED, State.UNKNOWN)

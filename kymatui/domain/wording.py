@@ -32,9 +32,9 @@ def refusal_words(refusal: Refusal) -> str:
         case r.NoReleaseMeta():
             return f"no ModuleReleaseMeta found in {refusal.namespace}, and no ModuleTemplate of the old style"
         case r.CatalogUnreadable():
-            return f"it is not known what the catalog offers: {', '.join(refusal.feeds)} cannot be read"
+            return f"catalog {refusal.why}"
         case r.ChannelUnknown():
-            return f"it is not known which channel counts: {refusal.feed} cannot be read"
+            return f"channel {refusal.why}"
         case r.NoChannels():
             return "no channels found: the ModuleReleaseMeta has none"
         case r.ChannelMissing():

@@ -221,9 +221,11 @@ class KymatuiApp(App[int]):
         connection = self.connection
         counts = ""
         if self.catalog is not None:
-            counts = f"modules {len(self.catalog.rows)}  problems {len(self.catalog.problems)}"
+            from kymatui.ui.presenters.problems import counts as catalog_counts  # not before the first paint
+
+            counts = catalog_counts(self.catalog)
         going, session = len(self.desk.going), self.view.session
-        keeper = self.view.charge.keeper if self.view.charge is not None else None
+        charge = self.view.charge
         return FrameFacts(
             cluster=self._place or (self.snapshot.cluster if self.snapshot else ""),
             namespace=self._namespace,
@@ -234,8 +236,8 @@ class KymatuiApp(App[int]):
             sign=SIGNS.get(connection.tone, ""),
             banner=banner(connection, self.failure) if self.catalog is not None else "",
             jobs=counted(going, "job") if going else "",
-            keeper=keeper.value if keeper is not None else "",
-            keeper_short=keeper.short if keeper is not None else "",
+            manager=charge.word if charge is not None else "",
+            manager_short=charge.short if charge is not None else "",
             traffic=session.traffic if self._audit and session is not None else None,
         )
 
@@ -277,9 +279,7 @@ class KymatuiApp(App[int]):
         return commands(self)
 
     def problem(self, text: str, *, seconds: float | None = None) -> None:
-        """Says what went wrong and keeps it: a toast is easy to miss. It stands for so many seconds, else for the usual
-        time.
-        """
+        """Notify the person of what went wrong, for so many seconds, else for the usual time."""
         self.problems.append(text)
         self.notify(text, severity="warning", markup=False, timeout=seconds)
 

@@ -134,10 +134,9 @@ class FleetApp(KymatuiApp):
         seen = self.fleet
         if self.runtime_key is None and seen is not None:
             feeds = self.runtimes.feeds()
-            failed = sum(feed.state is FeedState.FAILED for feed in feeds.values())
-            bad = sum(runtime.state != "Ready" for runtime in seen.picture.runtimes.values())
-            counts = f"runtimes {len(seen.picture.runtimes)}  not ready {bad}  SKR {len(feeds)} looked at"
-            counts += f", {failed} unreachable" if failed else ""
+            from kymatui.ui.presenters.fleet import counts as counted  # not before the first paint
+
+            counts = counted(seen.picture, feeds.values())
             return replace(facts, counts=counts, banner=banner(self.connection, self.failure))
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kymatui.domain.snapshots import Feed, FeedState, Object
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.errors import KymatuiError
 from kymatui.ui.cluster_view import ClusterView
 from kymatui.ui.link import Followed, Link, Place, Session, defect
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 FLEET: Final = "fleet"
 MOST_RUNTIMES: Final = 8
-RUNTIME_FEED: Final = "runtime"
-"""Under this name a snapshot of a runtime says how the runtime itself is doing, apart from its control plane."""
 
 
 class FleetSource(Followed, Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.domain.lists import Gap, Unknown
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.errors import ForbiddenError, NotFoundError
@@ -30,15 +31,18 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     cluster = open_cluster(options)
     client = cluster.client
     notes = []
+    unknown: Unknown | None = None
     kymas = list_fixed(client, KYMA_KINDS[0], options.namespace, labels=labels)
     try:
         metas = list_fixed(client, KYMA_KINDS[2], options.namespace)
     except (ForbiddenError, NotFoundError) as error:
         metas = []
+        forbidden = isinstance(error, ForbiddenError)
+        unknown = Unknown(Gap.FORBIDDEN if forbidden else Gap.UNKNOWN, (KYMA_KINDS[2].feed,), str(error))
         notes.append(f"drift is not known: {error}")
     if not labels and not options.namespace:
         remember_runtimes(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
-    return cluster.name, fleet(kymas, metas), tuple(notes)
+    return cluster.name, fleet(kymas, metas, unknown), tuple(notes)
 
 
 def list_fixed(

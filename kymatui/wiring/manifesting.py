@@ -92,8 +92,12 @@ class Manifesting:
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
         snapshot = self._session.snapshot()
-        if charge(snapshot).keeper is Keeper.LIFECYCLE_MANAGER:
+        manager = charge(snapshot)
+        if manager.keeper is Keeper.LIFECYCLE_MANAGER:
             yield "lifecycle-manager writes the Manifests of this cluster: enable it in the Kyma"
+            return
+        if manager.keeper is Keeper.UNKNOWN:
+            yield f"it is not known whether lifecycle-manager writes the Manifests of this cluster: {manager.why}"
             return
         if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no operator works on them"

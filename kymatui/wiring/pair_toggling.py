@@ -50,7 +50,9 @@ class PairToggling(Toggling):
         if found.edit is None:
             return found
         if kyma is None:
-            return replace(found, edit=None, refusals=("the runtime has no Kyma that could be edited",))
+            why = self._pair.pair().runtime_kyma_unknown
+            refusal = "the runtime has no Kyma to edit" if why is None else f"no Kyma of the runtime is known: {why}"
+            return replace(found, edit=None, refusals=(refusal,))
         if (owner := owner_in(kyma)) not in ("", "/".join(self._pair.key)):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))

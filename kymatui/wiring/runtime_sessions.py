@@ -19,7 +19,7 @@ from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.reading import Reader
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, KymatuiError, UnreachableError
 from kymatui.wiring.feeds import Feeds
 from kymatui.wiring.kinds import KYMA_KINDS, KYMA_NAMESPACE, Fixed
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from kymatui.wiring.sessions import CatalogSession
 
 GIVE_UP_SECONDS: Final = 10.0
-RUNTIME_FEED: Final = "runtime"
-"""Under this name a snapshot says how the runtime itself is doing."""
 _SECRET = Fixed("secrets", "", "Secret", ("v1",))
 _KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
 

@@ -57,7 +57,7 @@ def test_cluster_options_may_stand_before_the_command_or_behind_it(
 def test_json_has_the_documented_keys(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "--kubeconfig", kubeconfig, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"cluster", "kyma", "modules", "problems"}
+    assert set(found) == {"cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"}
     assert found["cluster"] == "test"
     assert found["kyma"] == {"name": "default", "namespace": NAMESPACE, "channel": "regular", "state": None}
     assert [module["name"] for module in found["modules"]] == ["moduleaa", "moduleab"]

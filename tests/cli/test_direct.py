@@ -142,7 +142,7 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
     finally:
         faults.send("clear", {})
     assert (status, out) == (2, "")
-    assert "nobody knows whether lifecycle-manager manages anything" in err
+    assert "it is not known whether lifecycle-manager manages anything" in err
     assert said in err
     assert insisting[0] == 1
     assert "nowhere.yaml" in insisting[2]

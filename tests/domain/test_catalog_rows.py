@@ -539,7 +539,7 @@ def test_a_mandatory_module_that_is_not_there_waits_for_lifecycle_manager() -> N
     ("tag", "words"),
     [
         ("latest", "latest runs, which is no version to compare with 1.3.1"),
-        ("", "the installed version is unknown: nothing names its version"),
+        ("", "installed version: unknown (no image or report names it)"),
     ],
 )
 def test_58_a_version_that_nobody_names(tag: str, words: str) -> None:
@@ -655,8 +655,8 @@ def test_age_and_problem_flags() -> None:
         kymas=[managed()], workloads=[deployment("mod", "1.3.1", age=3600 * 24 * 41)], resources=[resource("mod")]
     )
     assert found.age(NOW) == 3600 * 24 * 41
-    assert not found.has_problem
-    assert row(**OLD).has_problem
+    assert found.reason.severity is Severity.INFO
+    assert see(**OLD).problem_modules == {"mod"}
     assert row().age(NOW) is None
 
 
@@ -675,7 +675,8 @@ def test_a_doubt_about_rules_is_a_problem_unless_it_is_harmless(extra: Json, pro
     found = row(templates=[doubtful], workloads=[deployment("mod", "1.3.1")], resources=[done])
     assert found.state is State.READY
     assert len(found.problems) >= 1
-    assert found.has_problem is problem
+    seen = see(templates=[doubtful], workloads=[deployment("mod", "1.3.1")], resources=[done])
+    assert ("mod" in seen.problem_modules) is problem
 
 
 def test_an_unsettled_tag_shows_itself() -> None:
@@ -692,7 +693,7 @@ def test_a_kyma_that_may_not_be_read_leaves_its_modules_unknown() -> None:
     absent, there = row(feeds=hidden), row(feeds=hidden, **OLD)
     assert absent.presence is Presence.UNKNOWN
     assert there.reason.text == (
-        "1.2.0 runs; whether it is managed is not known: kymas.operator.kyma-project.io cannot be read"
+        "1.2.0 running; managed by: forbidden (you may not list kymas.operator.kyma-project.io)"
     )
 
 
@@ -700,7 +701,7 @@ def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
     hidden = {"modulereleasemetas.operator.kyma-project.io": Feed(FeedState.FORBIDDEN)}
     found = row(templates=[], release_metas=[], kymas=[kyma([{"name": "mod"}])], feeds=hidden)
     assert found.state is State.UNKNOWN
-    assert found.reason.text.startswith("it is not known what the catalog offers: modulereleasemetas")
+    assert found.reason.text.startswith("catalog forbidden (you may not list modulereleasemetas")
     assert found.reason.severity is not Severity.ERROR
 
 
@@ -751,9 +752,14 @@ def test_community_modules_need_no_kyma_to_be_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "words"), [(FeedState.FORBIDDEN, "cannot be read"), (FeedState.SYNCING, "not listed yet")]
+    ("state", "words"),
+    [
+        (FeedState.FORBIDDEN, "forbidden (you may not list deployments.apps)"),
+        (FeedState.SYNCING, "loading (deployments.apps)"),
+        (FeedState.FAILED, "unknown (no list of deployments.apps)"),
+    ],
 )
 def test_what_is_not_seen_stands_beside_what_is_well(state: FeedState, words: str) -> None:
     hidden = {"deployments.apps": Feed(state)}
     found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
-    assert found.reason.text == f"1.3.1 is installed and ready; not seen: deployments.apps {words}"
+    assert found.reason.text == f"1.3.1 is installed and ready; {words}"

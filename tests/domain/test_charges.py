@@ -1,4 +1,4 @@
-"""Who is in charge: by what they write, whatever else is there."""
+"""Who manages the modules: by what they write, whatever else is there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kymatui.domain.charges import Charge, Keeper, charge, read_operator
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.lists import Gap
+from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.ports import OPERATOR_FIELD_MANAGER
 from tests.domain import builders as b
 
@@ -23,15 +24,15 @@ def silent(raw: dict[str, Any]) -> dict[str, Any]:
 
 KYMA, MANIFEST = b.kyma(), b.manifest("keda", "1.6.0")
 MANIFEST["status"] = {"state": "Ready"}
-KLM, OPERATOR, NOBODY = Keeper
+KLM, OPERATOR, NOBODY, UNKNOWN = Keeper
 
 
 @pytest.mark.parametrize(
     ("kymas", "manifests", "keeper", "why"),
     [
         ((), (), NOBODY, "there is no Kyma"),
-        ((silent(KYMA),), (), NOBODY, "nobody has reported on the Kyma"),
-        ((written_by(silent(KYMA), "kubectl"),), (), NOBODY, "nobody has reported on the Kyma"),
+        ((silent(KYMA),), (), NOBODY, "the Kyma has no status"),
+        ((written_by(silent(KYMA), "kubectl"),), (), NOBODY, "the Kyma has no status"),
         ((KYMA,), (), KLM, "the Kyma has a status"),
         ((), (MANIFEST,), KLM, "Manifests have a status"),
         ((written_by(KYMA, "kubectl", "lifecycle-manager"),), (), KLM, "lifecycle-manager writes the Kyma"),
@@ -54,6 +55,33 @@ KLM, OPERATOR, NOBODY = Keeper
 def test_who_is_in_charge(kymas: tuple[Any, ...], manifests: tuple[Any, ...], keeper: Keeper, why: str) -> None:
     found = charge(Snapshot("test", kymas=kymas, manifests=manifests))
     assert found == Charge(keeper, why)
+
+
+KYMAS, MANIFESTS = "kymas.operator.kyma-project.io", "manifests.operator.kyma-project.io"
+
+
+@pytest.mark.parametrize("hidden", [KYMAS, MANIFESTS])
+@pytest.mark.parametrize(
+    ("state", "gap"),
+    [
+        (FeedState.SYNCING, Gap.LOADING),
+        (FeedState.FORBIDDEN, Gap.FORBIDDEN),
+        (FeedState.FAILED, Gap.UNKNOWN),
+        (FeedState.LIVE, None),
+        (FeedState.STALE, None),
+        (FeedState.ABSENT, None),
+    ],
+)
+def test_the_manager_is_not_known_before_both_lists_came(hidden: str, state: FeedState, gap: Gap | None) -> None:
+    found = charge(Snapshot("test", feeds={hidden: Feed(state)}))
+    assert (found.keeper is UNKNOWN, found.unknown.gap if found.unknown else None) == (gap is not None, gap)
+    assert (found.word, found.short) == ((f"manager {gap}",) * 2 if gap else ("not managed",) * 2)
+    assert hidden in found.why or gap is None
+    known = charge(Snapshot("test", kymas=(written_by(KYMA, "lifecycle-manager"),), feeds={hidden: Feed(state)}))
+    assert (known.keeper, known.unknown) == (KLM, None)
+    # the operator's trace does not say that no lifecycle-manager writes a Kyma that is not listed
+    operated = charge(Snapshot("t", manifests=(written_by(MANIFEST, "kymatui-operator"),), feeds={hidden: Feed(state)}))
+    assert operated.keeper is (UNKNOWN if gap and hidden == KYMAS else OPERATOR)
 
 
 def test_it_is_the_name_that_the_operator_writes_under() -> None:

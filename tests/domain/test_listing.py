@@ -34,7 +34,9 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "internal": bool,
     "checks": list,
     "reason": str,
+    "unknown": dict,
 }
+TOP = ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
 
 
 def listed(mode: Mode = Mode.KLM) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def listed(mode: Mode = Mode.KLM) -> dict[str, Any]:
 
 def test_the_keys_and_their_types() -> None:
     found = listed()
-    assert list(found) == ["cluster", "kyma", "modules", "problems"]
+    assert list(found) == TOP
     assert found["kyma"] == {"name": "default", "namespace": "kyma-system", "channel": "regular", "state": "Ready"}
     (module,) = found["modules"]
     assert list(module) == list(KEYS)
@@ -94,13 +96,21 @@ def test_the_checks_in_both_modes() -> None:
 
 
 def test_an_empty_cluster() -> None:
-    assert to_json(catalog(snapshot(), NOW)) == {"cluster": "test", "kyma": None, "modules": [], "problems": []}
+    nothing: dict[str, Any] = {
+        "kyma": None,
+        "modules": [],
+        "problems": [],
+        "counts": {"modules": 0, "problems": 0},
+        "unknown": {},
+        "lists": {},
+    }
+    assert to_json(catalog(snapshot(), NOW)) == {"cluster": "test", **nothing}
 
 
 def test_the_schema_is_one_and_names_the_documented_keys_and_no_other() -> None:
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
-    assert list(schema["properties"]) == ["cluster", "kyma", "modules", "problems"]
+    assert list(schema["properties"]) == TOP
     module = schema["properties"]["modules"]["items"]
     assert list(module["properties"]) == module["required"] == list(KEYS)
     assert all(part.get("description") for part in (*schema["properties"].values(), *module["properties"].values()))

@@ -84,12 +84,15 @@ def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tup
 
 @pytest.mark.parametrize(
     ("keeper", "said"),
-    [(Keeper.LIFECYCLE_MANAGER, "lifecycle-manager is in charge"), (Keeper.OPERATOR, "`:manifest keda` on the screen")],
+    [
+        (Keeper.LIFECYCLE_MANAGER, "this cluster is managed by lifecycle-manager"),
+        (Keeper.OPERATOR, "`:manifest keda` on the screen"),
+    ],
 )
 def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: Keeper, said: str) -> None:
     feeds = {
         f"{name}.operator.kyma-project.io": Feed(FeedState.LIVE)
-        for name in ("kymas", "moduletemplates", "modulereleasemetas")
+        for name in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")
     }
     offered = Snapshot(
         "c",

@@ -188,7 +188,7 @@ def test_the_matrix_shows_where_channels_differ(templates: Loaded, metas: Loaded
 
 def test_the_json_is_the_documented_one(templates: Loaded, metas: Loaded) -> None:
     listing = to_json(catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW))
-    assert list(listing) == ["cluster", "kyma", "modules", "problems"]
+    assert list(listing) == ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
     assert listing["kyma"] is None
     assert json.loads(json.dumps(listing)) == listing
     assert [module["name"] for module in listing["modules"]] == sorted(module["name"] for module in listing["modules"])

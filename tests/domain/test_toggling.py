@@ -214,7 +214,7 @@ def test_what_is_so_already_needs_no_edit(verb: Verb, channel: str | None, polic
 @pytest.mark.parametrize(
     ("verb", "channel", "objects", "words"),
     [
-        pytest.param(Verb.ENABLE, None, {}, "there is no Kyma", id="no Kyma"),
+        pytest.param(Verb.ENABLE, None, {}, "this cluster has no Kyma to edit", id="no Kyma"),
         pytest.param(
             Verb.ENABLE,
             "nightly",

@@ -128,10 +128,10 @@ def test_a_chain_without_an_end_ends() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (None, "ReplicaSets, Pods and Jobs are not followed yet"),
+        (None, "ReplicaSets, Pods and Jobs: loading"),
         (FeedState.LIVE, ""),
-        (FeedState.FORBIDDEN, "this user may not list pods in kyma-system"),
-        (FeedState.FAILED, "not known, as they cannot be listed: pods in kyma-system"),
+        (FeedState.FORBIDDEN, "forbidden (you may not list pods in kyma-system)"),
+        (FeedState.FAILED, "unknown (no list of pods in kyma-system)"),
     ],
 )
 def test_why_pods_are_missing_is_said(state: FeedState | None, words: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kymatui.domain import refusals as r
 from kymatui.domain.drift import Drift, DriftKind
+from kymatui.domain.lists import Gap, Unknown
 from kymatui.domain.resolution import Note
 from kymatui.domain.states import StateSource
 from kymatui.domain.versions import Distance
@@ -19,8 +20,9 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.ChannelAndVersion("m", "fast", "1.0.0"), "spec.modules[] sets both channel fast and version 1.0.0"),
     (r.StatusWithoutTemplate("m"), "the Kyma's status names the module without the template that it came from"),
     (r.NoReleaseMeta("m", "ns"), "no ModuleReleaseMeta found in ns, and no ModuleTemplate of the old style"),
-    (r.CatalogUnreadable("m", ("a", "b")), "it is not known what the catalog offers: a, b cannot be read"),
-    (r.ChannelUnknown("m", "kymas"), "it is not known which channel counts: kymas cannot be read"),
+    (r.CatalogUnreadable("m", Unknown(Gap.FORBIDDEN, ("a", "b"))), "catalog forbidden (you may not list a, b)"),
+    (r.CatalogUnreadable("m", Unknown(Gap.LOADING, ("a",))), "catalog loading (a)"),
+    (r.ChannelUnknown("m", Unknown(Gap.UNKNOWN, ("kymas",), "502")), "channel unknown (no list of kymas: 502)"),
     (r.NoChannels("m"), "no channels found: the ModuleReleaseMeta has none"),
     (r.ChannelMissing("m", "fast", ("a", "b")), "no versions found for channel fast, only for a, b"),
     (r.TemplateMissing("m", "1.0.0", "m-1.0.0", "ns"), "ModuleTemplate ns/m-1.0.0 is missing"),

@@ -22,11 +22,11 @@ import yaml
 from kymatui.adapters.kube.client import PatchType
 from kymatui.domain.catalog import catalog
 from kymatui.domain.fleet_pictures import FleetPicture, Key
-from kymatui.domain.snapshots import FeedState
+from kymatui.domain.snapshots import RUNTIME_FEED, FeedState
 from kymatui.errors import CancelledError
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
-from kymatui.ui.fleet_view import MOST_RUNTIMES, RUNTIME_FEED, RuntimeViews
+from kymatui.ui.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.mailbox import Mailbox
 from kymatui.wiring.fleet_auditing import Tally, audit_fleet
 from kymatui.wiring.options import SessionOptions

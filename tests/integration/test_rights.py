@@ -44,10 +44,12 @@ NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "newest": (None,),
     "drift": ("unknown",),
     "state": ("Unknown", "Processing"),
-    "channels": ({},),
+    "channels": (None,),
+    "managed": (None,),
+    "mandatory": (None,),
+    "checks": (None,),
 }
-FREE = {"reason", "stateSource", "managed"}
-"""`managed` has no word for what is not known: the reason says it."""
+FREE = {"reason", "stateSource", "unknown"}
 
 
 def manager() -> Json:
@@ -145,10 +147,19 @@ def check(cluster: Embedded, hidden: tuple[str, ...], capsys: pytest.CaptureFixt
     # a kind that only templates name is not looked for without them
     assert [name for name in hidden if not said(found, name)] in ([], [ALPHAS])
     assert len(found["modules"]) == 1
-    wanted = whole["modules"][0]
-    for column, value in found["modules"][0].items():
-        if column not in FREE:
-            assert value == wanted[column] or value in NOT_KNOWN.get(column, ()), column
+    assert (whole["unknown"], whole["counts"]["modules"]) == ({}, 1)
+    assert ("modules" in found["unknown"], found["counts"]["modules"]) == (
+        (True, None) if {*hidden} & {KYMAS, TEMPLATES, METAS, MANIFESTS} else (False, 1)
+    )
+    wanted, module = whole["modules"][0], found["modules"][0]
+    for column, value in module.items():
+        if column not in FREE and value != wanted[column]:
+            assert value in NOT_KNOWN.get(column, ()), column
+            assert value == "Processing" or module["unknown"][column]["state"] == "forbidden", column
+    for why in (*found["unknown"].values(), *module["unknown"].values()):
+        assert (why["state"], {*why["lists"]} <= {*hidden}) == ("forbidden", True), why
+    for name in found["lists"]:
+        assert found["lists"][name]["state"] == ("forbidden" if name in hidden else "listed"), name
 
 
 def test_a_table_says_on_standard_error_what_may_not_be_read(
@@ -166,11 +177,11 @@ def test_a_table_says_on_standard_error_what_may_not_be_read(
     ("hidden", "text"),
     [
         ((), "1.0.0 is installed and ready"),
-        (("deployments.apps",), "1.0.0 is installed and ready; not seen: deployments.apps cannot be read"),
-        ((ALPHAS,), f"1.0.0 is installed and ready; not seen: {ALPHAS} cannot be read"),
-        ((KYMAS,), f"1.0.0 runs; it is not known which channel counts: {KYMAS} cannot be read"),
-        ((KYMAS, MANIFESTS), f"1.0.0 runs; whether it is managed is not known: {KYMAS} cannot be read"),
-        ((METAS,), f"it is not known what the catalog offers: {METAS} cannot be read"),
+        (("deployments.apps",), "1.0.0 is installed and ready; forbidden (you may not list deployments.apps)"),
+        ((ALPHAS,), f"1.0.0 is installed and ready; forbidden (you may not list {ALPHAS})"),
+        ((KYMAS,), f"1.0.0 runs; channel forbidden (you may not list {KYMAS})"),
+        ((KYMAS, MANIFESTS), f"1.0.0 running; managed by: forbidden (you may not list {KYMAS})"),
+        ((METAS,), f"catalog forbidden (you may not list {METAS})"),
     ],
 )
 def test_the_reason_says_what_was_not_seen(

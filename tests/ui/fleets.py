@@ -11,13 +11,12 @@ from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
 from kymatui.domain.fleets import fleet
 from kymatui.domain.pairs.pair import Pair
 from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
 from kymatui.domain.targets import ClusterTarget
 from kymatui.domain.toggling import Toggle
 from kymatui.domain.watcher_chains import Chain
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.fleet_view import RUNTIME_FEED
 from kymatui.wiring.campaigns import Campaign, Pace
 from tests.domain import builders as b
 from tests.domain.test_maintenance import SATURDAY, policy

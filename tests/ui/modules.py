@@ -6,7 +6,7 @@ from typing import Any
 
 from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Reason
+from kymatui.domain.problems import Problem, Reason
 from kymatui.domain.resolution import ChannelSource, Resolution
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.states import State, StateSource
@@ -40,4 +40,5 @@ def module(name: str, **more: Any) -> Row:
 
 
 def catalog(*rows: Row) -> Catalog:
-    return Catalog("test", None, rows, ())
+    found = (Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name) for row in rows)
+    return Catalog("test", None, rows, tuple(problem for problem in found if problem.counts))

@@ -174,7 +174,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("cache")
-        assert person.app.screen.query_one(TopLine).facts.keeper == "nobody"
+        assert person.app.screen.query_one(TopLine).facts.manager == "not managed"
         await person.types("manifest cache")
         await person.sees(ChoiceScreen)
         await person.press("enter")
@@ -316,7 +316,9 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         assert await person.ended() == "done: cache 1.0.0 is ready"
         assert version(cluster) == "1.0.0"
 
-        await person.until(lambda: person.app.screen.query_one(TopLine).facts.keeper == "kymatui's operator")
+        await person.until(
+            lambda: person.app.screen.query_one(TopLine).facts.manager == "managed by kymatui's operator"
+        )
         await person.press("a")
         await person.sees(MenuScreen)
         off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}

@@ -129,7 +129,7 @@ def test_missing_empty_and_no_string_are_different_answers(path: str, words: str
 
 def test_without_a_resource_there_is_nothing_to_check() -> None:
     assert facts(checks.headline(row("serverless"), None, Mode.KLM)) == {
-        "Result": "nothing to check: no resource of this module was found"
+        "Result": "nothing to check: the module has no CR"
     }
 
 
@@ -254,11 +254,12 @@ def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
 
 def test_problems_come_worst_first_and_each_once() -> None:
     feeds = {**LIVE, "secrets": Feed(FeedState.FORBIDDEN, message="no")}
-    found = problems.problem_rows(CATALOG, replace(WORLD, feeds=feeds), ["typed wrong", "typed wrong"])
+    seen = catalog(replace(WORLD, feeds=feeds), b.NOW)
+    found = problems.problem_rows(seen)
     severities = [line.cells["severity"].text for line in found]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert len({line.key for line in found}) == len(found)
-    assert ("secrets", "this user may not list it: no") in texts(found, "object", "message")
+    assert ("secrets", "you may not list secrets: no") in texts(found, "object", "message")
 
 
 def test_channels_are_compared_with_the_kymas_own() -> None:

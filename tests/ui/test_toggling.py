@@ -141,7 +141,7 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
     await person.at("connectivity-proxy")
     await person.press("a")
     await person.sees(MenuScreen)
-    assert "in charge: lifecycle-manager" in text(person.app, "#menu-words")
+    assert "Managed by lifecycle-manager" in text(person.app, "#menu-words")
     off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
     assert off["enable"] == ""
     assert "is not in the list" in off["disable"]
@@ -304,34 +304,34 @@ def operated_world() -> Snapshot:
 
 
 @pytest.mark.parametrize(
-    ("made", "keeper", "off"),
+    ("made", "manager", "off"),
     [
-        (world, "lifecycle-manager", "a community module: lifecycle-manager does not install it"),
-        (open_world, "nobody", "there is no Kyma in this cluster that could be edited"),
-        (operated_world, "kymatui's operator", "there is no Kyma in this cluster that could be edited"),
+        (world, "managed by lifecycle-manager", "a community module: lifecycle-manager does not install it"),
+        (open_world, "not managed", "this cluster has no Kyma to edit"),
+        (operated_world, "managed by kymatui's operator", "this cluster has no Kyma to edit"),
     ],
 )
 async def test_who_is_in_charge_is_always_seen_and_decides_what_can_be_done(
-    made: Callable[[], Snapshot], keeper: str, off: str
+    made: Callable[[], Snapshot], manager: str, off: str
 ) -> None:
     async with app_on(StillSession(made())).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("docker-registry")
-        assert person.app.screen.query_one(TopLine).facts.keeper == keeper
+        assert person.app.screen.query_one(TopLine).facts.manager == manager
         await person.press("a")
         await person.sees(MenuScreen)
-        assert f"in charge: {keeper}" in text(person.app, "#menu-words")
+        assert manager.capitalize() in text(person.app, "#menu-words")
         items = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
         assert off in items["enable"]
         await person.press("g", "enter")
         assert isinstance(person.app.screen, MenuScreen) or items["enable"] == ""
 
 
-async def test_in_a_narrow_terminal_the_keeper_is_one_word() -> None:
+async def test_in_a_narrow_terminal_the_manager_is_two_words_at_most() -> None:
     async with app_on(StillSession(open_world())).run_test(size=(60, 24)) as pilot:
         person = Person(pilot)
         await person.at("docker-registry")
-        assert "open [RW]" in text(person.app, "TopLine")
+        assert "not managed   [RW]" in text(person.app, "TopLine")
 
 
 async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kymatui.domain.catalog import catalog
+from kymatui.domain.lists import missing
+from kymatui.domain.observing import KYMA_FEED
 from kymatui.domain.pairs.copies import catalog_lines
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, sort_key
 from kymatui.domain.pairs.kymas import Kymas, kyma_lines
 from kymatui.domain.pairs.modules import module_lines
-from kymatui.domain.pairs.offering import UNREAD, plan_of
+from kymatui.domain.pairs.offering import plan_of
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Actor
 from kymatui.domain.snapshots import Snapshot
@@ -49,6 +51,11 @@ def side_by_side(pair: Pair, now: float) -> SideBySide:
 def _lines(pair: Pair, now: float) -> Iterator[Line]:
     control, runtime = pair.control_kyma, pair.runtime_kyma
     if control is None:
+        unknown = missing(pair.control.feeds, [KYMA_FEED])
+        if unknown is not None:
+            why = f"the control plane's Kyma is not known: {unknown}"
+            yield Line(Area.KYMA, pair.name, "presence", "?", "?", Verdict.UNKNOWN, why, Actor.CLUSTER)
+            return
         why = "the control plane has no such Kyma"
         yield Line(Area.KYMA, pair.name, "presence", NOTHING, "?", Verdict.WRONG, why, Actor.YOU)
         return
@@ -72,17 +79,17 @@ def _lines(pair: Pair, now: float) -> Iterator[Line]:
 
 def _unread(snapshot: Snapshot, side: str, feeds: tuple[str, ...]) -> Iterator[Line]:
     for name in feeds:
-        found = snapshot.feeds.get(name)
-        if found is not None and found.state in UNREAD:
-            why = f"the {side}'s cannot be read: {found.message or found.state.value}"
+        found = missing(snapshot.feeds, [name])
+        if found is not None:
+            why = f"the {side}'s: {found}{f'; {found.message}' if found.message not in str(found) else ''}"
             yield Line(Area.KYMA, name, "list", "?", NOTHING, Verdict.UNKNOWN, why, Actor.CLUSTER)
 
 
 def _no_runtime_kyma(pair: Pair) -> Iterator[Line]:
     assert pair.control_kyma is not None
     name = str(pair.control_kyma.ref)
-    if not pair.runtime_kyma_readable:
-        why = "the runtime's Kyma cannot be read"
+    if (unknown := pair.runtime_kyma_unknown) is not None:
+        why = f"the runtime's Kyma is not known: {unknown}"
         yield Line(Area.KYMA, name, "presence", "there", "?", Verdict.UNKNOWN, why, Actor.CLUSTER)
     elif pair.control_kyma.meta.deleting:
         why = "the deletion has come to its end in the runtime"

@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma
+from kymatui.domain.lists import missing
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, Malformed, read_ref
 from kymatui.domain.pairs.pair import Pair, is_synced_copy
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
 from kymatui.domain.resolution import restriction
 from kymatui.domain.shelves import Shelf, read_shelf
-from kymatui.domain.snapshots import FeedState, Object, Snapshot
+from kymatui.domain.snapshots import Object, Snapshot
 from kymatui.domain.templates import Generation, Template, read_template
 from kymatui.domain.wording import refusal_words
 
 _TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas"))
-UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.SYNCING)
-"""Feeds in these states say nothing of what is there."""
 
 
 class Standing(StrEnum):
@@ -251,5 +250,4 @@ def copies_of(runtime: Snapshot | None) -> Copies:
 
 
 def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:
-    found = snapshot.feeds.get(feed)
-    return None if found is not None and found.state in UNREAD else objects
+    return objects if missing(snapshot.feeds, [feed]) is None else None

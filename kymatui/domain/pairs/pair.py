@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.lists import Gap, Unknown, gap_of, missing
 from kymatui.domain.objects import read_ref
 from kymatui.domain.observing import KYMA_FEED, choose_kyma
 from kymatui.domain.reading import Reader
@@ -20,7 +21,6 @@ from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
-_KNOWN = (FeedState.LIVE, FeedState.STALE)
 CATALOG_SYNC = "catalog-sync"  # the field manager of copies that lifecycle-manager wrote
 
 
@@ -71,9 +71,11 @@ class Pair:
         return control is not None and runtime is not None and bool(control.meta.uid) and _is_one(control, runtime)
 
     @property
-    def runtime_kyma_readable(self) -> bool:
-        """Whether the runtime's Kyma would be seen if there were one."""
-        return self.runtime is not None and _is_known(self.runtime.feeds.get(KYMA_FEED))
+    def runtime_kyma_unknown(self) -> Unknown | None:
+        """Why the runtime may have a Kyma that is not seen; None where it would be seen."""
+        if self.runtime is None:
+            return Unknown(Gap.UNKNOWN if self.unreachable else Gap.LOADING, (), self.unreachable)
+        return missing(self.runtime.feeds, [KYMA_FEED])
 
     @property
     def runtime_is_listed(self) -> bool:
@@ -98,10 +100,6 @@ def _is_one(left: Kyma, right: Kyma) -> bool:
 
 def _uid(raw: object) -> str:
     return Reader(raw).child("metadata").text("uid")
-
-
-def _is_known(feed: Feed | None) -> bool:
-    return feed is None or feed.state in _KNOWN
 
 
 def effective_kyma(pair: Pair) -> Object | None:
@@ -147,7 +145,7 @@ def _feeds(pair: Pair, runtime: Snapshot) -> Mapping[str, Feed]:
     """Of each kind, the condition of the side that it is taken from; of the Kyma, the worse of both."""
     control = pair.control.feeds
     found = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
-    if KYMA_FEED in control and (pair.runtime is None or not _is_known(control[KYMA_FEED])):
+    if KYMA_FEED in control and (pair.runtime is None or gap_of(control[KYMA_FEED]) is not None):
         found[KYMA_FEED] = control[KYMA_FEED]
     return found
 

@@ -59,7 +59,7 @@ class ResourcesPane(Pane):
 
     def draw(self, row: Row, snapshot: Snapshot) -> None:
         app = self.kymatui
-        found = tree(row, app.locations, app.clock(), unseen=unseen_words(snapshot))
+        found = tree(row, app.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
         self._roots = branches(found)
         self._refs = dict(references(self._roots))
         self._notes = found.notes

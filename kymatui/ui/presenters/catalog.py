@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kymatui.domain.drift import DriftKind
+from kymatui.domain.lists import Gap, RowFact
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.rows import Catalog, Origin
@@ -48,7 +49,7 @@ def table_rows(
     return [
         table_row(module, view, now, stale=stale)
         for module in sorted(catalog.rows, key=lambda module: module.name)
-        if view.shows(module) and (module.has_problem or not only_problems)
+        if view.shows(module) and (not only_problems or module.name in catalog.problem_modules)
     ]
 
 
@@ -57,17 +58,28 @@ def table_row(module: Module, view: View, now: float, *, stale: bool = False) ->
     cells = {
         "name": Cell(plain(module.name), "strong"),
         "source": Cell(_source(module), "muted"),
-        "channel": Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted"),
-        "installed": version_cell(module.installed),
-        "desired": version_cell(module.desired),
-        "offered": version_cell(module.channels.get(view.channel, "")),
-        "newest": version_cell(module.newest, "muted"),
+        "channel": known(
+            module, RowFact.CHANNEL, Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted")
+        ),
+        "installed": known(module, RowFact.INSTALLED, version_cell(module.installed)),
+        "desired": known(module, RowFact.DESIRED, version_cell(module.desired)),
+        "offered": known(module, RowFact.CHANNELS, version_cell(module.channels.get(view.channel, ""))),
+        "newest": known(module, RowFact.NEWEST, version_cell(module.newest, "muted")),
         "drift": replace(drift_cell(module), order=_drift_order(module)),
         "state": replace(state_cell(module), order=severity(module.state)),
-        "checks": Cell(*_checks(module)),
+        "checks": known(module, RowFact.CHECKS, Cell(*_checks(module))),
         "age": Cell(age(module, now), "muted", order=-(module.created or 0)),
     }
     return Row(module.name, cells, dim=stale, labels=_labels(module))
+
+
+def known(module: Module, fact: RowFact, cell: Cell) -> Cell:
+    """Return the cell of a fact, or the word for why it is not known, in the same order."""
+    why = module.unknown.get(fact)
+    return cell if why is None else Cell(why.gap.value, GAP_TONES[why.gap], cell.order)
+
+
+GAP_TONES: Mapping[Gap, str] = {Gap.LOADING: "processing", Gap.FORBIDDEN: "muted", Gap.UNKNOWN: "muted"}
 
 
 def _labels(module: Module) -> Mapping[str, str]:
@@ -96,6 +108,9 @@ def age(module: Module, now: float) -> str:
 
 def state_cell(module: Module) -> Cell:
     """The state with its sign; what is there only in part is said before what it reports."""
+    why = module.unknown.get(RowFact.STATE)
+    if why is not None:
+        return Cell(why.gap.value, GAP_TONES[why.gap])
     tone = TONES[module.state]
     word = _PRESENCE_WORDS.get(module.presence)
     if word is not None:
@@ -109,6 +124,9 @@ def state_cell(module: Module) -> Cell:
 
 def drift_cell(module: Module) -> Cell:
     """Words, not arrows: `1 minor behind`."""
+    why = module.unknown.get(RowFact.DRIFT)
+    if why is not None:
+        return Cell(why.gap.value, GAP_TONES[why.gap])
     drift = module.drift
     far = f"{drift.distance} " if drift.distance else ""
     match drift.kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kymatui.domain.linting import lint_rules
+from kymatui.domain.lists import RowFact
 from kymatui.domain.paths import Look, LookKind, PathLook
 from kymatui.domain.rows import Checked, Row
 from kymatui.domain.statechecks import Decision, Evaluation, Mode, RuleOutcome, RuleResult
@@ -47,7 +48,7 @@ def headline(module: Row, checked: Checked | None, mode: Mode) -> list[Fact]:
     """The state, who decided it, and where the two modes part."""
     evaluation = _evaluation(module, checked, mode)
     if evaluation is None:
-        return [Fact("Result", "nothing to check: no resource of this module was found", "muted")]
+        return [Fact("Result", nothing_to_check(module), "muted")]
     facts = [
         Fact("Result", str(evaluation.state), TONES[evaluation.state]),
         Fact("decided by", f"{source_words(evaluation.source)}; {decision_words(evaluation)}"),
@@ -56,6 +57,12 @@ def headline(module: Row, checked: Checked | None, mode: Mode) -> list[Fact]:
     if checked is not None:
         facts.insert(0, Fact("Resource", plain(str(checked.resource))))
     return facts
+
+
+def nothing_to_check(module: Row) -> str:
+    """Say that the module has no CR, or why these are not known."""
+    why = module.unknown.get(RowFact.CHECKS)
+    return "nothing to check: the module has no CR" if why is None else plain(f"module CRs: {why}")
 
 
 def decision_words(evaluation: Evaluation) -> str:

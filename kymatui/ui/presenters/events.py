@@ -27,9 +27,9 @@ COLUMNS = (
 
 _EMPTY: Final = {
     EventsKnown.NO_OBJECTS: "The module has no objects here that could have events.",
-    EventsKnown.FORBIDDEN: "You may not list events.",
+    EventsKnown.FORBIDDEN: "You may not list events, or the objects that they are about.",
     EventsKnown.LOADING: "Loading …",
-    EventsKnown.FAILED: "Events could not be listed.",
+    EventsKnown.FAILED: "Events, or the objects that they are about, could not be listed.",
     EventsKnown.LISTED: "No events of this module; the cluster keeps events for an hour.",
 }
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.fleets import Runtime, group_of
+from kymatui.domain.lists import Gap, Unknown
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.domain.states import State, severity, state_of
 from kymatui.domain.versions import same
 from kymatui.domain.waiting import waits_of
 from kymatui.domain.wording import span
 from kymatui.ui.glyphs import SIGNS
-from kymatui.ui.presenters.catalog import ABSENT, TONES
+from kymatui.ui.presenters.catalog import ABSENT, GAP_TONES, TONES
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -72,17 +73,20 @@ class FleetRows:
         self._made: dict[Key, tuple[Runtime, float, Row]] = {}
         self._rows: Mapping[Key, Row] = {}
         self._of: object = None
+        self._gap: Unknown | None = None
         self._until = 0.0
 
     def of(self, picture: FleetPicture, now: float) -> Mapping[Key, Row]:
         """All rows by runtime; the same mapping while nothing changed."""
-        if picture.runtimes is self._of and now < self._until:
+        gap = picture.unknown_drift
+        if picture.runtimes is self._of and now < self._until and gap == self._gap:
             return self._rows
-        known, self._made, self._of = self._made, {}, picture.runtimes
+        known = self._made if gap == self._gap else {}
+        self._made, self._of, self._gap = {}, picture.runtimes, gap
         for key, runtime in picture.runtimes.items():
             found = known.get(key)
             if found is None or found[0] is not runtime or now >= found[1]:
-                found = (runtime, _until(runtime, now), runtime_row(key, runtime, now))
+                found = (runtime, _until(runtime, now), runtime_row(key, runtime, now, gap))
             self._made[key] = found
         self._until = min((until for _, until, _ in self._made.values()), default=float("inf"))
         self._rows = {key: row for key, (_, _, row) in self._made.items()}
@@ -97,8 +101,32 @@ def _until(runtime: Runtime, now: float) -> float:
     return now + (_MINUTE if age < _HOUR else _HOUR if age < 2 * _DAY else _DAY / 2)
 
 
-def runtime_row(key: Key, runtime: Runtime, now: float) -> Row:
-    drifting, worst = len(runtime.drifting), runtime.worst
+def counts(picture: FleetPicture, connected: Iterable[Feed]) -> str:
+    """Return how many runtimes there are, with a problem and connected to, as far as that is known."""
+    runtimes = _counted(len(picture.runtimes), picture.unknown_runtimes)
+    problems = _counted(picture.problem_count, picture.unknown_runtimes or picture.unknown_drift)
+    states = [feed.state for feed in connected]
+    found = f"runtimes {runtimes}  with problems {problems}  SKR {states.count(FeedState.LIVE)} connected"
+    failed = states.count(FeedState.FAILED)
+    return found + (f", {failed} unreachable" if failed else "")
+
+
+def _counted(number: int, why: Unknown | None) -> str:
+    """A number, the least that it is, or why it is not known."""
+    if why is None:
+        return str(number)
+    return f"{number}+" if number and why.gap is not Gap.LOADING else why.gap.value
+
+
+def _drift(drifting: int, unknown: Unknown | None) -> Cell:
+    if unknown is not None:
+        return Cell(unknown.gap.value, GAP_TONES[unknown.gap])
+    return Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=drifting)
+
+
+def runtime_row(key: Key, runtime: Runtime, now: float, unknown_drift: Unknown | None = None) -> Row:
+    """One runtime; `unknown_drift` says why the versions of its channels are not known."""
+    worst = runtime.worst
     age = "" if runtime.created is None else span(now - runtime.created)
     cells = {
         "name": Cell(plain(runtime.name), "strong"),
@@ -108,7 +136,7 @@ def runtime_row(key: Key, runtime: Runtime, now: float) -> Row:
         "channel": _known(runtime.channel),
         "state": state_cell(runtime),
         "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
-        "drift": Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=drifting),
+        "drift": _drift(len(runtime.drifting), unknown_drift),
         "worst": Cell(plain(worst.name), TONES[worst.state], severity(worst.state))
         if worst
         else Cell(ABSENT, "muted", 99),
@@ -165,6 +193,8 @@ def why(runtime: Runtime, picture: FleetPicture) -> tuple[str, str, str]:
     if runtime.drifting:
         names = ", ".join(f"{one.name} {one.version}, its channel has {one.desired}" for one in runtime.drifting[:3])
         return plain(names), "", "warning"
+    if picture.unknown_drift is not None:
+        return f"all modules are ready; drift: {picture.unknown_drift}", "", "muted"
     return "all modules are ready, and in the version of their channel", "", "muted"
 
 
@@ -193,20 +223,20 @@ _STATES = {
 }
 
 
-def group_rows(runtimes: Iterable[Runtime], what: str) -> list[Row]:
+def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: Unknown | None = None) -> list[Row]:
     """One line a plan, region, channel …, with counts."""
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_of(runtime, what), []).append(runtime)
-    return [_group_row(what, name, found) for name, found in sorted(members.items())]
+    return [_group_row(what, name, found, unknown_drift) for name, found in sorted(members.items())]
 
 
-def _group_row(what: str, name: str, found: Sequence[Runtime]) -> Row:
+def _group_row(what: str, name: str, found: Sequence[Runtime], unknown_drift: Unknown | None) -> Row:
     states = Counter(State.DELETING if one.deleting else state_of(one.state) for one in found)
     cells = {"name": Cell(plain(name), "strong"), "count": _count(len(found), "strong")}
     for column, state in _STATES.items():
         cells[column] = _count(states[state], TONES[state])
-    cells["drift"] = _count(sum(bool(one.drifting) for one in found), "warning")
+    cells["drift"] = _drift(sum(bool(one.drifting) for one in found), unknown_drift)
     return Row(f"{what}{_SEPARATOR}{name}", cells)
 
 

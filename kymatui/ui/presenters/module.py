@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.domain.conditions import Condition, read_conditions
 from kymatui.domain.evidence import Evidence
+from kymatui.domain.lists import RowFact
 from kymatui.domain.objects import read_ref
 from kymatui.domain.reading import Reader
 from kymatui.domain.rows import Catalog, Checked, Row
@@ -23,13 +24,22 @@ def declared(module: Row, catalog: Catalog) -> list[Fact]:
     kyma = catalog.kyma
     template = module.template
     return [
-        Fact("Kyma", plain(f"{kyma.ref.namespace}/{kyma.ref.name}") if kyma else "none on this cluster"),
-        Fact("channel", _channel(module)),
-        Fact("desired", plain(module.desired) or ABSENT),
-        Fact("managed", "yes" if module.managed else "no", "" if module.managed else "unmanaged"),
+        Fact("Kyma", plain(f"{kyma.ref.namespace}/{kyma.ref.name}") if kyma else _no_kyma(catalog)),
+        Fact("channel", module.text(RowFact.CHANNEL, _channel(module))),
+        Fact("desired", module.text(RowFact.DESIRED, plain(module.desired) or ABSENT)),
+        Fact("managed", module.text(RowFact.MANAGED, "yes" if module.managed else "no"), _managed_tone(module)),
         Fact("policy", plain(module.policy) or ABSENT),
         Fact("template", plain(template.name) if template else ABSENT, "" if template else "muted"),
     ]
+
+
+def _no_kyma(catalog: Catalog) -> str:
+    why = catalog.kyma_unknown
+    return "none on this cluster" if why is None else why.gap.value
+
+
+def _managed_tone(module: Row) -> str:
+    return "" if module.managed else "muted" if RowFact.MANAGED in module.unknown else "unmanaged"
 
 
 def _channel(module: Row) -> str:
@@ -45,11 +55,11 @@ def observed(module: Row, now: float) -> list[Fact]:
         f"{module.manager.kind.kind} {module.manager.namespace}/{module.manager.name}" if module.manager else ABSENT
     )
     return [
-        Fact("presence", str(module.presence)),
-        Fact("installed", plain(module.installed) or ABSENT),
-        Fact("drift", drift_words(module.drift)),
-        Fact("newest", plain(module.newest) or ABSENT, "muted"),
-        Fact("manager", plain(manager)),
+        Fact("presence", module.text(RowFact.STATE, str(module.presence))),
+        Fact("installed", module.text(RowFact.INSTALLED, plain(module.installed) or ABSENT)),
+        Fact("drift", module.text(RowFact.DRIFT, drift_words(module.drift))),
+        Fact("newest", module.text(RowFact.NEWEST, plain(module.newest) or ABSENT), "muted"),
+        Fact("manager", plain(manager) if module.manager else module.text(RowFact.STATE, manager)),
         Fact("ready", plain(ready.words) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
         Fact("age", age(module, now) or ABSENT, "muted"),
     ]
@@ -58,7 +68,11 @@ def observed(module: Row, now: float) -> list[Fact]:
 def reported(module: Row) -> list[Fact]:
     """What each one says of the state, and what kymatui makes of it."""
     reports = module.reports
-    said = (("Kyma", reports.kyma), ("Manifest", reports.manifest), ("resource", reports.resource))
+    said = (
+        ("Kyma", reports.kyma),
+        ("Manifest", module.text(RowFact.MANIFEST, reports.manifest)),
+        ("resource", module.text(RowFact.CHECKS, reports.resource)),
+    )
     facts = [_report(label, text) for label, text in said]
     cell = state_cell(module)
     facts.append(_report("manager", reports.manager))
@@ -82,6 +96,8 @@ def _tone(text: str) -> str:
 def findings(module: Row) -> Iterator[Fact]:
     """Messages, refusals, notes and problems: everything that explains the row, the weightiest first."""
     tones = {"error": "error", "warning": "warning"}
+    for why, facts in _unknown(module).items():
+        yield Fact("not known", plain(f"{', '.join(facts)}: {why}"), "muted")
     if module.refusal is not None:
         yield Fact("refused", plain(refusal_words(module.refusal)), "warning")
     for label, text in (("Kyma says", module.reports.kyma_message), ("Manifest says", module.reports.manifest_message)):
@@ -91,6 +107,14 @@ def findings(module: Row) -> Iterator[Fact]:
         yield Fact("note", plain(note_words(note)), "warning")
     for problem in module.problems:
         yield Fact(str(problem.severity), plain(problem.message), tones.get(str(problem.severity), ""))
+
+
+def _unknown(module: Row) -> dict[str, list[str]]:
+    """The facts that are not known, by why."""
+    found: dict[str, list[str]] = {}
+    for fact, why in module.unknown.items():
+        found.setdefault(str(why), []).append(fact.value)
+    return found
 
 
 def manifest_conditions(module: Row, snapshot: Snapshot, now: float) -> Iterator[Fact]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from kymatui.domain.lists import Gap
 from kymatui.domain.problems import Problem, Severity
 from kymatui.domain.rows import Catalog
-from kymatui.domain.snapshots import FeedState, Snapshot
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -21,28 +19,38 @@ COLUMNS = (
 
 _ORDER = tuple(Severity)
 _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
-_BAD_FEEDS = {
-    FeedState.FORBIDDEN: ("this user may not list it", Severity.WARNING),
-    FeedState.FAILED: ("cannot be read", Severity.ERROR),
-    FeedState.STALE: ("was not heard of since the connection broke", Severity.WARNING),
-}
 
 
-def problem_rows(catalog: Catalog | None, snapshot: Snapshot | None, said: Sequence[str]) -> list[Row]:
-    """Every problem once, worst first; those of a module lead to its screen."""
-    found = list(catalog.problems) if catalog is not None else []
-    for row in catalog.rows if catalog is not None else ():
-        found += row.problems
-        if row.reason.severity != Severity.INFO:
-            found.append(Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name))
-    for name, feed in snapshot.feeds.items() if snapshot is not None else ():
-        if feed.state in _BAD_FEEDS:
-            words, severity = _BAD_FEEDS[feed.state]
-            found.append(Problem(severity, f"{words}{f': {feed.message}' if feed.message else ''}", object=name))
-    found += [Problem(Severity.INFO, text, object="kymatui") for text in said]
-    unique = list(dict.fromkeys(found))
-    unique.sort(key=lambda problem: _ORDER.index(problem.severity))
-    return [_row(problem) for problem in unique]
+def problem_rows(catalog: Catalog | None) -> list[Row]:
+    """Return every problem once, worst first; those of a module lead to its screen."""
+    return [_row(problem) for problem in catalog.problems] if catalog is not None else []
+
+
+def counts(catalog: Catalog) -> str:
+    """Return how many modules and problems there are, as far as that is known, for the top line."""
+    return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
+
+
+def summary(catalog: Catalog | None) -> str:
+    """Return what stands above the list of problems."""
+    if catalog is None:
+        return str(Gap.LOADING)
+    notes = len(catalog.problems) - catalog.problem_count
+    found = f"{_problems(catalog)} {'problem' if catalog.problem_count == 1 else 'problems'}"
+    if catalog.loading is not None:
+        found = f"{catalog.problem_count} so far, {catalog.loading}"
+    return found + (f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else "")
+
+
+def _modules(catalog: Catalog) -> str:
+    why = catalog.modules_unknown
+    if why is None:
+        return str(len(catalog.rows))
+    return f"{len(catalog.rows)}+" if catalog.rows and why.gap is not Gap.LOADING else why.gap.value
+
+
+def _problems(catalog: Catalog) -> str:
+    return str(catalog.problem_count) if catalog.loading is None else Gap.LOADING.value
 
 
 def _row(problem: Problem) -> Row:

@@ -79,7 +79,9 @@ def _refusals(proposals: Sequence[Proposal]) -> Iterator[str]:
 
 
 def _bystander(charge: Charge | None) -> Iterator[str]:
-    if charge is not None and charge.keeper is not Keeper.LIFECYCLE_MANAGER:
+    if charge is not None and charge.keeper is Keeper.UNKNOWN:
+        yield f"it is not known whether lifecycle-manager acts on the Kyma: {charge.why}"
+    elif charge is not None and charge.keeper is not Keeper.LIFECYCLE_MANAGER:
         yield f"no lifecycle-manager acts on what the Kyma says ({charge.why}): nothing follows from the edit by itself"
 
 

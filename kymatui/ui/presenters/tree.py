@@ -25,7 +25,12 @@ COLUMNS = (
     Column("role", "ROLE", 10, priority=3),
 )
 
-_SIGHTS = {Sight.MISSING: "missing", Sight.UNWATCHED: "not watched", Sight.MALFORMED: "malformed"}
+_SIGHTS = {
+    Sight.MISSING: "missing",
+    Sight.UNWATCHED: "not watched",
+    Sight.UNLISTED: "not listed",
+    Sight.MALFORMED: "malformed",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ class CatalogScreen(ActingScreen):
     def _note(self, table: LiveTable) -> str:
         parts = [f"/{table.filter.text}"] if table.filter else []
         if self._only_problems:
-            parts.append("only problems")
+            parts.append("only modules with problems")
         if parts:
             parts.append(f"{len(table.rows)} of {len(self.kymatui.catalog.rows) if self.kymatui.catalog else 0}")
         return "  ".join(parts)

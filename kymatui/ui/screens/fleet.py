@@ -164,7 +164,7 @@ class FleetScreen(FramedScreen):
         from kymatui.ui.presenters.fleet import group_rows, key_text, with_runtime
 
         if self._group:
-            return group_rows(self._chosen(seen), self._group)
+            return group_rows(self._chosen(seen), self._group, seen.picture.unknown_drift)
         feeds = {key_text(key): feed for key, feed in self.fleet_app.runtimes.feeds().items()}
         if self._narrow or self._only_problems:
             rows = [seen.rows[one.ref.namespace, one.name] for one in self._chosen(seen)]
@@ -177,12 +177,8 @@ class FleetScreen(FramedScreen):
             runtime
             for runtime in seen.picture.runtimes.values()
             if all(narrow.accepts(runtime) for narrow in self._narrow)
-            and (not self._only_problems or self._is_problem(runtime))
+            and (not self._only_problems or runtime.has_problem)
         ]
-
-    @staticmethod
-    def _is_problem(runtime: Runtime) -> bool:
-        return runtime.state != "Ready" or bool(runtime.drifting) or runtime.deleting or runtime.skipped
 
     @on(LiveTable.Arranged)
     def _show_around(self) -> None:
@@ -196,7 +192,7 @@ class FleetScreen(FramedScreen):
     def _note(self, table: LiveTable) -> str:
         parts = [f"/{table.filter.text}"] if table.filter else []
         parts += [str(narrow) for narrow in self._narrow]
-        parts += ["only problems"] if self._only_problems else []
+        parts += ["only runtimes with problems"] if self._only_problems else []
         if table.marked:
             parts.append(f"{len(table.marked)} marked")
         if table.filter or self._narrow or self._only_problems:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -17,6 +17,7 @@ from kymatui.ui.presenters.fleet import key_of
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.fleet import FleetScreen
 from kymatui.ui.screens.listing import ListScreen
+from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
@@ -24,7 +25,9 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
+    from kymatui.domain.fleet_pictures import FleetPicture
     from kymatui.domain.fleets import Runtime
+    from kymatui.domain.lists import Unknown
     from kymatui.ui.fleet_app import FleetApp
     from kymatui.ui.fleet_view import FleetSeen
 
@@ -52,7 +55,17 @@ class FleetListScreen(ListScreen):
         rows = self.lines(seen)
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
+        self.query_one("#nothing", Static).update(Content(plain(self.empty(seen.picture))))
         self.tell()
+
+    def empty(self, picture: FleetPicture) -> str:
+        """Say why there are no lines: there is nothing to list, or the lists are missing that would tell."""
+        missing = [f"{what}: {why}" for what, why in self.needs(picture) if why is not None]
+        return "; ".join(missing) or self.EMPTY
+
+    def needs(self, picture: FleetPicture) -> Iterator[tuple[str, Unknown | None]]:
+        """Yield what the lines are made of, and why that is not known."""
+        yield "Runtimes", picture.unknown_runtimes
 
     def lines(self, seen: FleetSeen) -> Sequence[Row]:
         raise AssertionError(f"{type(self).__name__} has no lines")
@@ -89,6 +102,10 @@ class WaitsScreen(FleetListScreen):
     EMPTY = "Nothing waits: all modules of all runtimes are ready."
     name_in_help: ClassVar[str] = "Waits"
 
+    def needs(self, picture: FleetPicture) -> Iterator[tuple[str, Unknown | None]]:
+        yield from super().needs(picture)
+        yield "Manifests", picture.unknown_manifests
+
     @property
     def step(self) -> Step:
         return Step("waits")
@@ -109,6 +126,10 @@ class RecentScreen(FleetListScreen):
     SORT = Sort("time", descending=True)
     EMPTY = "Nothing changed in the last hour."
     name_in_help: ClassVar[str] = "Last hour"
+
+    def needs(self, picture: FleetPicture) -> Iterator[tuple[str, Unknown | None]]:
+        yield from super().needs(picture)
+        yield "Manifests", picture.unknown_manifests
 
     @property
     def step(self) -> Step:

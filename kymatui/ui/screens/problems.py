@@ -7,9 +7,10 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.widgets import Static
 
 from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.problems import COLUMNS, problem_rows
+from kymatui.ui.presenters.problems import COLUMNS, problem_rows, summary
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.listing import ListScreen
 from kymatui.ui.widgets.live_table import LiveTable
@@ -18,7 +19,7 @@ from kymatui.ui.widgets.sentence import Sentence
 
 
 class ProblemsScreen(ListScreen):
-    """Problems of the catalog, of its feeds, and of what was typed, the worst first."""
+    """Problems of the catalog and of the connection, the worst first."""
 
     name_in_help: ClassVar[str] = "Problems"
 
@@ -27,13 +28,15 @@ class ProblemsScreen(ListScreen):
         return Step("problems")
 
     def body(self) -> ComposeResult:
+        yield Static("", id="counts", classes="counts")
         yield LiveTable(COLUMNS, id="problems", sort=Sort("severity"))
         yield Sentence(id="reason")
 
     def show_catalog(self) -> None:
         if self.query(LiveTable):
-            app = self.kymatui
-            self.main_widget().show(problem_rows(app.catalog, app.snapshot, app.problems))
+            catalog = self.kymatui.catalog
+            self.main_widget().show(problem_rows(catalog))
+            self.query_one("#counts", Static).update(Content(summary(catalog)))
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

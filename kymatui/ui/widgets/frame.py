@@ -19,7 +19,7 @@ from kymatui.ui.text import plain
 class FrameFacts:
     """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
 
-    `keeper` is who is in charge of the modules; `traffic` how many requests only read and how many did not, where that
+    `manager` is who manages the modules; `traffic` how many requests only read and how many did not, where that
     is to be proved.
     """
 
@@ -33,8 +33,8 @@ class FrameFacts:
     sign: str = ""
     banner: str = ""
     jobs: str = ""
-    keeper: str = ""
-    keeper_short: str = ""
+    manager: str = ""
+    manager_short: str = ""
     traffic: tuple[int, int] | None = None
 
     def with_trail(self, *trail: str) -> FrameFacts:
@@ -108,10 +108,10 @@ class TopLine(Widget):
 def _around(facts: FrameFacts, wide: bool) -> Iterator[str]:
     """What stands before the mode, less and less of it."""
     counts = f"{facts.counts}   " if facts.counts and wide else ""
-    if facts.keeper:
-        yield f"{counts}in charge: {facts.keeper}   "
-        yield f"in charge: {facts.keeper}   "
-        yield f"{facts.keeper_short} "
+    if facts.manager:
+        yield f"{counts}{facts.manager}   "
+        yield f"{facts.manager}   "
+        yield f"{facts.manager_short} "
     else:
         yield counts
 

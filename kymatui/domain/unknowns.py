@@ -1,0 +1,61 @@
+"""The facts of one module that are not known, since a list that tells them is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kymatui.domain.drift import Drift, DriftKind
+from kymatui.domain.lists import Gap, RowFact, Unknown
+from kymatui.domain.observing import CATALOG_FEEDS, KYMA_FEED, MANIFEST_FEED, World
+from kymatui.domain.presence import Presence
+from kymatui.domain.refusals import CatalogUnreadable, ChannelUnknown
+from kymatui.domain.rows import Origin
+from kymatui.domain.subjects import Subject, unreadable
+
+
+def unknown_facts(
+    subject: Subject, world: World, there: Presence, drifted: Drift, installed: str
+) -> Mapping[RowFact, Unknown]:
+    """Return why facts of a module's row are not known; a fact that is not in it is known."""
+    kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
+    found = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
+    found |= {fact: why for fact, why in _observed(subject, world, there, installed, kyma) if why is not None}
+    compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or there is Presence.NOT_INSTALLED
+    why = found.get(RowFact.INSTALLED) or found.get(RowFact.DESIRED)
+    return found if compared or why is None else {**found, RowFact.DRIFT: why}
+
+
+def _declared(subject: Subject, world: World, kyma: Unknown | None) -> Iterator[tuple[RowFact, Unknown | None]]:
+    catalog = world.missing(CATALOG_FEEDS)
+    if not subject.managed:
+        yield RowFact.MANAGED, kyma
+    if not subject.mandatory and subject.meta is None:
+        yield RowFact.MANDATORY, catalog
+    if not subject.resolution.channel and subject.origin is Origin.KYMA and not subject.mandatory:
+        yield RowFact.CHANNEL, kyma
+    if not subject.desired:
+        refusal = subject.resolution.refusal
+        said = refusal.why if isinstance(refusal, ChannelUnknown | CatalogUnreadable) else None
+        yield RowFact.DESIRED, said or catalog or kyma
+    if subject.meta is None and not any(offer.channels for offer in subject.offers):
+        yield RowFact.CHANNELS, catalog
+    yield RowFact.NEWEST, world.missing(CATALOG_FEEDS[:1])
+    if subject.manifest is None:
+        yield RowFact.MANIFEST, world.missing([MANIFEST_FEED])
+
+
+def _observed(
+    subject: Subject, world: World, there: Presence, installed: str, kyma: Unknown | None
+) -> Iterator[tuple[RowFact, Unknown | None]]:
+    names = unreadable(subject, world)
+    hidden = world.missing(names) or (Unknown(Gap.UNKNOWN, names) if names else None)
+    sources = world.missing((CATALOG_FEEDS[0], MANIFEST_FEED))
+    if subject.resources is None:
+        kind = world.feed_of(subject.kind) if subject.kind is not None else ""
+        yield RowFact.CHECKS, world.missing([kind]) or hidden
+    elif subject.kind is None:  # the template names it
+        yield RowFact.CHECKS, world.missing(CATALOG_FEEDS[:1])
+    if there is Presence.UNKNOWN:
+        yield RowFact.STATE, hidden or kyma or sources or Unknown(Gap.UNKNOWN)
+    if not installed and there is not Presence.NOT_INSTALLED:
+        yield RowFact.INSTALLED, hidden or kyma or sources
