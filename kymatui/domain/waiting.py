@@ -9,6 +9,7 @@ from kymatui.domain.fleet_manifests import ManifestSight
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.fleets import ModuleSight, Runtime
 from kymatui.domain.states import State, severity, state_of
+from kymatui.domain.texts import counted
 
 YOU = "you"
 KLM = "lifecycle-manager"
@@ -61,9 +62,7 @@ def waits_of(runtime: Runtime, sights: Sequence[ManifestSight] = ()) -> Iterator
         reason = "labelled skip-reconciliation: lifecycle-manager passes over it"
         yield Wait(key, "", state_of(runtime.state) or State.UNKNOWN, YOU, reason)
     if runtime.deleting:
-        left = {0: "no Manifest is left", 1: "one Manifest is left"}.get(
-            len(sights), f"{len(sights)} Manifests are left"
-        )
+        left = f"{counted(len(sights), 'Manifest')} left" if sights else "no Manifest left"
         yield Wait(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
     for module in runtime.modules:
         if module.maintenance:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState, Object
+from kymatui.domain.texts import counted
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class CommunityCatalogs:
         """How each source is doing, by the name of its feed; a password in an address is not in it."""
         found = {source.name: source.feed for source in self._sources}
         if self._left_out:
-            message = f"{len(self._left_out)} more sources of catalogs are left out; {MOST_SOURCES} are the most"
+            message = f"{counted(len(self._left_out), 'more source')} of catalogs left out; {MOST_SOURCES} are the most"
             found[f"{CATALOG_FEED}number {MOST_SOURCES + 1} and more"] = Feed(FeedState.FAILED, 0.0, message)
         return found
 

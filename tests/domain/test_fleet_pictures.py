@@ -150,7 +150,7 @@ WAITS = [
     (
         replace(one(), deleting=True),
         (sight("keda", "Deleting"),),
-        [("", "lifecycle-manager", "the runtime is being deleted; one Manifest is left")],
+        [("", "lifecycle-manager", "the runtime is being deleted; 1 Manifest left")],
     ),
 ]
 

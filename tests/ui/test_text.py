@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kymatui.domain.texts import counted
 from kymatui.ui.text import at_hand, clip, fit, plain
 
 
@@ -66,3 +67,11 @@ def test_fit_is_always_exactly_as_wide_as_asked(text: str, width: int) -> None:
 @given(st.text(), st.integers(0, 40))
 def test_clip_is_never_wider(text: str, width: int) -> None:
     assert cell_len(clip(plain(text), width)) <= max(width, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "plural", "words"),
+    [(0, "runtime", "", "0 runtimes"), (1, "runtime", "", "1 runtime"), (2, "entry", "entries", "2 entries")],
+)
+def test_numbers_agree_with_their_nouns(number: int, noun: str, plural: str, words: str) -> None:
+    assert counted(number, noun, plural) == words

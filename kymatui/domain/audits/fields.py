@@ -16,7 +16,7 @@ from kymatui.domain.ownership import Path, Writer, shown, value_at, writers
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Object
-from kymatui.domain.texts import plain
+from kymatui.domain.texts import counted, plain
 
 CHANGED = Rule(
     "drift.fields",
@@ -130,7 +130,7 @@ def _changes(one: Installation, ref: ObjectRef, raw: Object, entry: Writer, mine
         yield Finding(CHANGED, words, one.module, str(ref), shown(path), value, entry.at, Actor.YOU)
     more = len(paths) - _MOST_FIELDS
     if more > 0:
-        words = f"{ref}: {plain(entry.manager)} set {more} more fields"
+        words = f"{ref}: {plain(entry.manager)} set {counted(more, 'more field')}"
         yield Finding(CHANGED, words, one.module, str(ref), "", str(more), entry.at, Actor.YOU)
 
 

@@ -114,7 +114,7 @@ def _texts(path: str, before: str, after: str) -> Iterator[str]:
     for line in lines[:_MOST]:
         yield "    …" if line.startswith("@@") else f"{line[:1]}   {_cut(line[1:])}"
     if len(lines) > _MOST:
-        yield f"    … {len(lines) - _MOST} more lines"
+        yield f"    … {counted(len(lines) - _MOST, 'more line')}"
 
 
 def _field(path: str, value: object) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _field(path: str, value: object) -> Iterator[str]:
         return
     yield from map(_cut, lines[:_MOST])
     if len(lines) > _MOST:
-        yield f"  … {len(lines) - _MOST} more lines"
+        yield f"  … {counted(len(lines) - _MOST, 'more line')}"
 
 
 def _cut(text: str) -> str:

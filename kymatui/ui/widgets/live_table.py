@@ -111,7 +111,7 @@ class LiveTable(RowTable):
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
-            said = ", ".join(lines) if self._copied else f"{len(lines)} lines" if len(lines) > 1 else "the line"
+            said = ", ".join(lines) if self._copied else counted(len(lines), "line") if len(lines) > 1 else "the line"
             self.notify(f"copied {said}", markup=False, timeout=2)
 
     def action_copy_table(self) -> None:
