@@ -179,6 +179,25 @@ async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:
         assert cell(app, f"{CONTROL}/{ERROR}", "state").endswith("Ready")
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("a",), "Edit marked is off: mark runtimes first, with space"),
+        (
+            ("space", "p"),
+            "Edit marked is off: many runtimes are edited only with --allow-fleet-writes; enter opens one",
+        ),
+    ],
+)
+async def test_editing_runtimes_says_why_it_is_off(
+    pilot: Pilot[Any], source: StillFleet, keys: tuple[str, ...], said: str
+) -> None:
+    app = await there(pilot)
+    await pilot.press(*keys)
+    await pilot.pause()
+    assert [one.message for one in app._notifications] == [said]
+
+
 async def test_a_runtime_has_a_catalog_below_the_fleet_and_minus_leads_to_and_fro(
     pilot: Pilot[Any], source: StillFleet
 ) -> None:

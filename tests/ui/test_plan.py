@@ -103,6 +103,40 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
     assert asked.answers == [Answer(Verdict.ACCEPTED, frozenset({"force", "prune"}))]
 
 
+TICKS = tuple(replace(PREVIEW.consents[0], id=name, words=name, typed="") for name in ("one", "two"))
+
+
+@pytest.mark.parametrize("tabs", [0, 1], ids=["from the objects", "from the difference"])
+async def test_space_agrees_wherever_the_keyboard_is(pilot: Pilot[Any], tabs: int) -> None:
+    asked = Asked(pilot, app := await ready(pilot))
+    await asked.show(replace(PREVIEW, missing=(), consents=TICKS))
+    screen = app.screen
+    assert isinstance(screen, PlanScreen)
+    await asked.press(*["tab"] * tabs)
+    for agreed in ({"one"}, {"one"} ^ {"one"}, {"one"}):
+        await asked.press("space")
+        assert screen.ticked == agreed
+    await asked.press("tab", "space")
+    assert screen.ticked == {"one", "two"}
+    await asked.press("enter")
+    assert isinstance(app.screen, ConfirmScreen)
+    await asked.press("n", "escape")
+
+
+async def test_keys_that_are_off_say_why(pilot: Pilot[Any]) -> None:
+    asked = Asked(pilot, app := await ready(pilot))
+    await asked.show(replace(PLAIN, editable=False, document=None))
+    said = []
+    for key in ("space", "e"):
+        app.clear_notifications()
+        await asked.press(key)
+        said += [one.message for one in app._notifications]
+    assert said == [
+        "Agree is off: there is nothing to agree to",
+        "Choose anew is off: there is nothing to choose",
+    ]
+
+
 @pytest.mark.parametrize(
     ("preview", "outdated", "read_only", "why"),
     [

@@ -23,6 +23,7 @@ from kymatui.domain.previews import Answer, Consent, Mark, Preview, Verdict
 from kymatui.ui.presenters.keys import KeyHelp, key_name
 from kymatui.ui.screens.arriving import ArrivingModal
 from kymatui.ui.screens.confirming import ConfirmScreen
+from kymatui.ui.screens.refusing import Refusing
 from kymatui.ui.text import at_hand, plain
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.plan_parts import TONES, DiffView, PlanTable, Tick, line_columns
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _LOOKS = 0.5  # seconds between two looks at whether the plan still holds
 
 
-class PlanScreen(ArrivingModal[Answer]):
+class PlanScreen(ArrivingModal[Answer], Refusing[Answer]):
     """`outdated` tells why the plan does not hold any more, "" as long as it does; it is asked while it is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,6 +48,7 @@ class PlanScreen(ArrivingModal[Answer]):
         Binding("o", "only_changes", "Only changes", id="plan.only-changes"),
         Binding("tab", "pane(1)", "Other pane", id="plan.pane", priority=True),
         Binding("shift+tab", "pane(-1)", "Pane before", show=False, id="plan.pane-before", priority=True),
+        Binding("space", "agree", "Agree", id="plan.agree"),
         Binding("e", "edit", "Choose anew", id="plan.edit"),
         Binding("ctrl+s", "save", "Save the plan", id="plan.save", priority=True),
         Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
@@ -159,6 +161,8 @@ class PlanScreen(ArrivingModal[Answer]):
             return self.kymatui.why_no_writes
         if action == "edit" and not self.preview.editable:
             return "there is nothing to choose"
+        if action == "agree" and not self.query(Tick):
+            return "there is nothing to agree to"
         if action == "save" and self.preview.document is None:
             return "this plan cannot be kept"
         return ""
@@ -195,6 +199,14 @@ class PlanScreen(ArrivingModal[Answer]):
         else:
             next(tick for tick in self.query(Tick) if tick.consent.id == one.id).focus()
         self._asked = True
+        self._look()
+
+    def action_agree(self) -> None:
+        """Tick what is not agreed to yet, from wherever the keyboard is; once all is ticked, take the last back."""
+        ticks = list(self.query(Tick))
+        tick = next((one for one in ticks if not one.agreed), ticks[-1])
+        tick.focus()
+        tick.action_tick()
         self._look()
 
     def action_change(self, by: int) -> None:

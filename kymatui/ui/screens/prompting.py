@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, completions, find
-from kymatui.ui.screens.arriving import Arriving
+from kymatui.ui.screens.refusing import Refusing
 
 if TYPE_CHECKING:
     from kymatui.ui.widgets.prompt import Prompt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SUGGESTED = 12
 
 
-class PromptingScreen(Arriving[None]):
+class PromptingScreen(Refusing[None]):
     """What is typed into a filter acts at once; a command when it is sent."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -67,10 +68,12 @@ def _line(key: str, line: PreviewLine) -> Row:
 
 
 class DiffView(Document, inherit_bindings=False):
-    """Lines that begin with `+ ` or `- ` are drawn as what comes and what goes."""
+    """Lines that begin with `+ ` or `- ` are drawn as what comes and what goes; space agrees, here too."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed"}
-    BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, key="ctrl+f,pagedown") if one.id == "document.page-down" else one for one in SCROLL_KEYS
+    ]
 
     def show_line(self, line: PreviewLine | None) -> None:
         """The whole words of a line, which the table may cut, and what changes in it."""
