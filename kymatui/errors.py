@@ -17,7 +17,8 @@
     │   ├── ExpiredError                  410, a resource version or a continue token that is too old
     │   ├── InvalidError                  400, 413, 415, 422: the server will not take this object
     │   ├── ThrottledError                429
-    │   └── ServerError                   5xx
+    │   └── ServerError                   5xx, or an answer that cannot be read
+    │       └── OversizedAnswerError      larger than the limits allow
     ├── RegistryError            exit 1   an OCI registry or a chart repository
     └── HelmError                exit 1   a chart, its values or its templates
 
@@ -139,6 +140,10 @@ class ThrottledError(ClusterError):
 
 class ServerError(ClusterError):
     """5xx, or an answer that is not what a Kubernetes API server says."""
+
+
+class OversizedAnswerError(ServerError):
+    """An answer with more bytes, objects, pages or levels than kymatui reads."""
 
 
 class RegistryError(KymatuiError):

@@ -16,12 +16,12 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from kymatui.adapters.limits import LARGEST_CATALOG
 from kymatui.adapters.web import WEB, fetch, shown
 from kymatui.domain.objects import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml import YamlError, documents
 
-LARGEST = 16 * 1024 * 1024
 MOST_FILES = 500
 MOST_TEMPLATES = 2000
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -48,7 +48,7 @@ class CommunityCatalog:
     workloads: Mapping[tuple[str, str], tuple[Json, ...]] = field(default_factory=dict)
 
 
-def read_catalog(source: str, *, largest: int = LARGEST) -> CommunityCatalog:
+def read_catalog(source: str, *, largest: int = LARGEST_CATALOG) -> CommunityCatalog:
     """Reads a source: `http(s)://…`, `file:///…`, or a path to a file or a folder.
 
     Raises ConfigurationError for what is not there or is no catalog, RegistryError where a server fails or refuses.

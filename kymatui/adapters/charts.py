@@ -10,11 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kymatui.adapters.blobs import BlobCache
+from kymatui.adapters.limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE, MOST_INDEX_ENTRIES
 from kymatui.adapters.oci.credentials import Credentials, DockerCredentials
 from kymatui.adapters.oci.manifests import Manifest
 from kymatui.adapters.oci.references import Reference, parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requesting import Requester
+from kymatui.adapters.oci.sessions import open_web_session
 from kymatui.domain.versions import of_tag
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.repositories import RepositoryIndex, archive_url, read_index
@@ -24,8 +26,6 @@ from kymatui.helm.semver.versions import SemverError, Version, parse_version
 CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
-LARGEST_ARCHIVE = 100 * 1024 * 1024
-LARGEST_INDEX = 200 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,8 @@ class ChartFetcher:
             url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
             query = urlsplit(repository).query
             content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
+            if sum(map(content.count, (b"\n", b",", b"[", b"{"))) > MOST_INDEX_ENTRIES:
+                raise RegistryError(f"{url} has more than {MOST_INDEX_ENTRIES:,} lines or entries")
             self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
         return self._indexes[repository]
 
@@ -138,7 +140,7 @@ class ChartFetcher:
         def fetch() -> Iterator[bytes]:
             yield self._get(url, owner, LARGEST_ARCHIVE)
 
-        signed = self._get(f"{url}.prov", owner, LARGEST_INDEX) if provenance else None
+        signed = self._get(f"{url}.prov", owner, LARGEST_PROVENANCE) if provenance else None
         return FetchedChart(url, filename, self._kept(digest, fetch), signed)
 
     def _kept(self, digest: str | None, fetch: Callable[[], Iterator[bytes]]) -> bytes:
@@ -160,16 +162,20 @@ class ChartFetcher:
         known = self._access.everywhere or urlsplit(url).netloc == urlsplit(owner).netloc
         if self._access.username and known:
             more["headers"]["Authorization"] = Credentials(self._access.username, self._access.password).basic
-        with self._requester().send("GET", url, **more) as response:
+        requester = self._requester()
+        with requester.send("GET", url, **more) as response:
             if response.status_code != 200:
                 raise RegistryError(f"{url}: HTTP {response.status_code} {response.reason or ''}".rstrip())
-            return _bounded(url, response, largest)
+            content = bytearray()
+            for piece in requester.chunks(response, url):
+                content += piece
+                if len(content) > largest:
+                    raise RegistryError(f"{url} is longer than {largest} bytes")
+            return bytes(content)
 
     def _requester(self) -> Requester:
         if self._sender is None:
-            import requests
-
-            session = requests.Session()
+            session = open_web_session()
             session.cert = self._access.certificate
             verify = False if self._access.unverified else self._access.ca or True
             self._sender = Requester(session, verify=verify)
@@ -240,17 +246,3 @@ def _versions(tags: Iterable[str]) -> Iterator[tuple[Version, str]]:
 
 def _layer(manifest: Manifest, media_type: str) -> Any:
     return next((layer for layer in manifest.layers if layer.media_type == media_type), None)
-
-
-def _bounded(url: str, response: Any, largest: int) -> bytes:
-    import requests
-
-    content = bytearray()
-    try:
-        for chunk in response.iter_content(1024 * 1024):
-            content += chunk
-            if len(content) > largest:
-                raise RegistryError(f"{url} is longer than {largest} bytes")
-    except requests.exceptions.RequestException as error:
-        raise RegistryError(f"{url}: the transfer broke off", hint="run it again; nothing was kept") from error
-    return bytes(content)

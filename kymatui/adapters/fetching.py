@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from kymatui.adapters.blobs import BlobCache, write_atomically
 from kymatui.adapters.charts import Access, ChartFetcher
+from kymatui.adapters.limits import LARGEST_LAYER, LARGEST_PAGE
 from kymatui.adapters.oci.authentication import FindCredentials
 from kymatui.adapters.oci.credentials import DockerCredentials, SecretCredentials
 from kymatui.adapters.oci.references import parse_reference
@@ -26,9 +27,6 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.web import fetch, shown
 from kymatui.errors import RegistryError
 
-MIB: Final = 1024 * 1024
-LARGEST_LAYER: Final = 256 * MIB
-LARGEST_PAGE: Final = 64 * MIB
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from urllib3.exceptions import HTTPError
 
+from kymatui.adapters.bodies import BodyError, OversizedError, read_body
+from kymatui.adapters.deadlines import answered_within
 from kymatui.adapters.kube.abandoning import run_abandonable
 from kymatui.adapters.oci.requesting import innermost
+from kymatui.adapters.oci.sessions import open_web_session
 from kymatui.errors import CancelledError, RegistryError
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer
 ALL_SECONDS = 60.0
 MOST_REDIRECTS: Final = 5
 WEB: Final = ("http", "https")
-_CHUNK = 65536
 
 
 def shown(source: str) -> str:
@@ -56,11 +57,12 @@ def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
     import requests
 
     where, address = shown(url), url
+    headers = {"Accept-Encoding": "gzip"}
     try:
-        with requests.Session() as session:
+        with answered_within(ALL_SECONDS + 1), open_web_session() as session:
             for _ in range(MOST_REDIRECTS + 1):
                 with session.get(
-                    address, timeout=TIMEOUTS, stream=True, allow_redirects=False, verify=verify
+                    address, headers=headers, timeout=TIMEOUTS, stream=True, allow_redirects=False, verify=verify
                 ) as response:
                     if response.is_redirect:
                         address = next_address(where, address, response.headers["Location"])
@@ -94,14 +96,12 @@ def _check_answer(where: str, response: Response, what: str) -> None:
 
 
 def _body(where: str, response: Response, largest: int, what: str) -> bytes:
-    """What has arrived is looked at as it arrives: who waits for a full buffer waits for ever for a slow server."""
-    content, deadline = bytearray(), time.monotonic() + ALL_SECONDS
-    while chunk := response.raw.read1(_CHUNK, decode_content=True):
-        content += chunk
-        if len(content) > largest:
-            raise RegistryError(f"{where} is too large; {largest} bytes are the most")
-        if time.monotonic() > deadline:
-            raise CancelledError(f"{where} took too long")
-    if bytes(content[:200]).lstrip().lower().startswith((b"<!doctype html", b"<html")):
+    try:
+        content = read_body(response.raw, largest)
+    except OversizedError as error:
+        raise RegistryError(f"{where} is too large; {largest} bytes are the most") from error
+    except BodyError as error:
+        raise RegistryError(f"{where} {error}") from error
+    if content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         raise RegistryError(f"{where} is a web page and no {what}", hint="name the file itself, as in its raw view")
-    return bytes(content)
+    return content

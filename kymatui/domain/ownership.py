@@ -33,7 +33,8 @@ def writers(raw: Mapping[str, Any]) -> tuple[Writer, ...]:
     """Every entry of an object that can be read; none where it has no managedFields."""
     metadata = raw.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
-    return tuple(_writer(entry) for entry in entries or () if isinstance(entry, Mapping))
+    listed = entries if isinstance(entries, list) else ()
+    return tuple(_writer(entry) for entry in listed if isinstance(entry, Mapping))
 
 
 def changed_by_hand(raw: Mapping[str, Any]) -> Writer | None:

@@ -72,7 +72,7 @@ def read_archive(data: bytes, budget: Budget | None = None) -> list[ChartFile]:
     files: list[ChartFile] = []
     roots: set[str] = set()
     try:
-        with tarfile.open(fileobj=io.BytesIO(_unpack(data, budget)), mode="r:") as tar:
+        with tarfile.open(fileobj=_unpack(data, budget), mode="r:") as tar:
             for member in _members(tar):
                 _check_member(member, budget)
                 name, root = _path(member.name)
@@ -98,7 +98,7 @@ def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
             yield member
 
 
-def _unpack(data: bytes, budget: Budget) -> bytes:
+def _unpack(data: bytes, budget: Budget) -> io.BytesIO:
     """The tar within, as long as it keeps within bounds (its headers cost about as much as small files do)."""
     limit = budget.remaining + 2048 * MAX_ENTRIES
     out = io.BytesIO()
@@ -110,7 +110,8 @@ def _unpack(data: bytes, budget: Budget) -> bytes:
                 raise HelmError(f"decompressed chart is larger than the maximum size {MAX_CHART}")
             if size > FREE_SIZE and size > MAX_RATIO * len(data):
                 raise HelmError(f"chart archive unpacks to more than {MAX_RATIO} times its size")
-    return out.getvalue()
+    out.seek(0)
+    return out
 
 
 def _check_member(member: tarfile.TarInfo, budget: Budget) -> None:

@@ -100,7 +100,7 @@ class Feeds:
         """Of each object under a name only what `read` makes of it is kept; to be said before it is followed."""
         from kymatui.adapters.kube.stores import RowStore
 
-        store = RowStore(self._changed, read)
+        store = RowStore(self._changed, read, ledger=self._client.ledger)
         with self._lock:
             self._lines[name] = _Line(store)
         return store
@@ -126,6 +126,7 @@ class Feeds:
             line = self._lines.pop(name, None)
         if line is not None:
             self._end(line)
+            line.store.close()
             self._changed()
 
     def retry(self) -> None:
@@ -142,6 +143,8 @@ class Feeds:
         watches = [line.watch for line in self._all() if line.watch is not None]
         for watch in watches:
             watch.stop()
+        for line in self._all():
+            line.store.close()
         if self._turns is not None:
             return
         deadline = time.monotonic() + timeout
@@ -175,7 +178,11 @@ class Feeds:
 
         with self._lock:
             if name not in self._lines:
-                self._lines[name] = _Line(NewestStore(self._changed, newest) if newest else Store(self._changed))
+                ledger = self._client.ledger
+                store = (
+                    NewestStore(self._changed, newest, ledger=ledger) if newest else Store(self._changed, ledger=ledger)
+                )
+                self._lines[name] = _Line(store)
             return self._lines[name]
 
     def _all(self) -> list[_Line]:

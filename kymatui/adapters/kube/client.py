@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from kymatui.adapters.kube.decoding import Decoder, Object
+from kymatui.adapters.kube.decoding import Decoder, Object, checked, read_object
 from kymatui.adapters.kube.discovery import Discovery
 from kymatui.adapters.kube.heartbeats import Heartbeat
+from kymatui.adapters.kube.ledgers import Claim, open_ledger, weigh_all
+from kymatui.adapters.kube.pages import PAGE, ListRun, Page
 from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.transport import Request, Stream, Transport
+from kymatui.adapters.kube.streams import Stream
+from kymatui.adapters.kube.transport import Answer, Request, Transport
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.errors import ExpiredError, NotFoundError, ServerError
+from kymatui.errors import ExpiredError, NotFoundError
 
 FIELD_MANAGER = "kymatui"
-PAGE = 500
+_OF_THE_OBJECT = ("", "status")  # what is answered with the object itself
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -28,16 +31,6 @@ class PatchType(StrEnum):
     MERGE = "application/merge-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"
     APPLY = "application/apply-patch+yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of a list; `resource_version` is the moment of the whole list, `remaining` what is left, if known."""
-
-    items: list[Object]
-    resource_version: str
-    token: str = ""
-    remaining: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +53,8 @@ class Client:
         self.transport = transport
         self.discovery = discovery or Discovery(transport)
         self.heartbeat = Heartbeat(transport)
+        connection = transport.connection
+        self.ledger = open_ledger(connection.endpoint.server, given=connection.given)
         self.streams_lists = True  # until the server says that it cannot send a list in a watch
 
     def resource(self, gvk: GroupVersionKind) -> Resource:
@@ -87,10 +82,14 @@ class Client:
         accept: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """One object, whole or projected."""
+        """One object, whole or projected. Raises ServerError for an answer that is not that object."""
+
+        def read(answer: Answer) -> Object:
+            item = Decoder(decode).object(answer.body) if decode else read_object(answer)
+            return item if subresource not in _OF_THE_OBJECT else checked(item, answer, resource, namespace, name)
+
         path = resource.path(namespace, name, subresource)
-        answer = self.transport.send(Request("GET", path, accept=accept), cancel)
-        return Decoder(decode).object(answer.body) if decode else _object(answer.body)
+        return self.transport.read(Request("GET", path, accept=accept), read, cancel)
 
     def list(
         self,
@@ -101,17 +100,28 @@ class Client:
         fields: str = "",
         decode: Any = None,
         limit: int = PAGE,
+        accept: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Page:
         """All objects, asked for page by page; a list that expires between two pages is begun again once."""
 
         def whole() -> Page:
-            pages = [
-                *self.pages(
-                    resource, namespace, labels=labels, fields=fields, decode=decode, limit=limit, cancel=cancel
-                )
-            ]
-            return Page([item for page in pages for item in page.items], pages[0].resource_version)
+            claim, items, version = Claim(self.ledger), [], ""
+            pages = self.pages(
+                resource,
+                namespace,
+                labels=labels,
+                fields=fields,
+                decode=decode,
+                limit=limit,
+                accept=accept,
+                cancel=cancel,
+            )
+            for page in pages:
+                claim.add(weigh_all(page.items))
+                items += page.items
+                version = version or page.resource_version
+            return Page(items, version)
 
         try:
             return whole()
@@ -128,27 +138,16 @@ class Client:
         decode: Any = None,
         limit: int = PAGE,
         accept: str = "application/json",
+        strict: bool = True,
         cancel: threading.Event | None = None,
     ) -> Iterator[Page]:
-        """Page after page, so that little is in memory at a time. Raises ExpiredError where the list got too old."""
-        decoder = Decoder(decode)
-        token = ""
-        while True:
-            query = _selectors(labels, fields)
-            query += [("limit", str(limit))] if limit else []
-            query += [("continue", token)] if token else []
-            answer = self.transport.send(Request("GET", resource.path(namespace), query, accept=accept), cancel)
-            items, metadata = decoder.page(answer.body)
-            token = str(metadata.get("continue") or "")
-            remaining = metadata.get("remainingItemCount")
-            yield Page(
-                items,
-                str(metadata.get("resourceVersion") or ""),
-                token,
-                remaining if isinstance(remaining, int) else None,
-            )
-            if not token:
-                return
+        """Page after page, so that little is in memory at a time. Raises ExpiredError where the list got too old.
+
+        An object that cannot be read makes the list unreadable; without `strict` it is passed on as it is.
+        """
+        query = _selectors(labels, fields)
+        run = ListRun(self.transport, resource, namespace, query, Decoder(decode), accept, strict=strict)
+        return run.pages(limit, cancel)
 
     def table(
         self,
@@ -162,7 +161,7 @@ class Client:
     ) -> Object:
         """The server's own columns and rows; `objects` is None, Metadata or Object: what comes with each row."""
         query = [*_selectors(labels, fields), ("includeObject", objects)]
-        return _object(self.transport.send(Request("GET", resource.path(namespace), query, accept=_TABLE), cancel).body)
+        return self.transport.read(Request("GET", resource.path(namespace), query, accept=_TABLE), read_object, cancel)
 
     def logs(
         self,
@@ -185,7 +184,9 @@ class Client:
     ) -> Iterator[str]:
         """Line after line as it is written, until the container ends or `cancel` is set."""
         query = [*_log_query(container, tail, None, False), ("follow", "true")]
-        request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0))
+        request = Request(
+            "GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0), lasts=86400.0
+        )
         stream = self.transport.stream(request, cancel)
         ended = threading.Event()
         threading.Thread(target=_close_when, args=(cancel, ended, stream), name="kube-logs", daemon=True).start()
@@ -198,7 +199,7 @@ class Client:
 
     def version(self, cancel: threading.Event | None = None) -> Object:
         """What `/version` says: `gitVersion`, `major`, `minor`, `platform`."""
-        return _object(self.transport.send(Request("GET", "/version"), cancel).body)
+        return self.transport.read(Request("GET", "/version"), read_object, cancel)
 
     # writing
 
@@ -215,7 +216,8 @@ class Client:
     ) -> Object:
         """Creates an object, or posts to a part of one (`eviction`, `token`, `binding`)."""
         path = resource.path(namespace, name, subresource)
-        return self._write("POST", path, body, _write_query(how), cancel=cancel)
+        made = None if subresource else resource
+        return self._write("POST", path, body, _write_query(how), made=made, cancel=cancel)
 
     def update(
         self,
@@ -228,7 +230,8 @@ class Client:
     ) -> Object:
         """Replaces an object; its resourceVersion, where it has one, must be the present one."""
         path = resource.path(*_place(body), subresource)
-        return self._write("PUT", path, body, _write_query(how), cancel=cancel)
+        made = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PUT", path, body, _write_query(how), made=made, cancel=cancel)
 
     def patch(
         self,
@@ -247,7 +250,8 @@ class Client:
         if kind is PatchType.APPLY:
             query.append(("force", str(how.force).lower()))
         path = resource.path(namespace, name, subresource)
-        return self._write("PATCH", path, patch, query, content_type=kind.value, cancel=cancel)
+        made = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PATCH", path, patch, query, made=made, content_type=kind.value, cancel=cancel)
 
     def apply(
         self,
@@ -311,15 +315,21 @@ class Client:
         body: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         query: Sequence[tuple[str, str]],
         *,
+        made: Resource | None = None,
         content_type: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
+        """What the server answers; where that is the object as it is now, of the kind that was `made`."""
         import msgspec
+
+        def read(answer: Answer) -> Object:
+            found = read_object(answer)
+            return found if made is None else checked(found, answer, made)
 
         request = Request(
             method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
         )
-        return _object(self.transport.send(request, cancel).body)
+        return self.transport.read(request, read, cancel)
 
 
 def _place(body: Mapping[str, Any]) -> tuple[str, str]:
@@ -363,12 +373,3 @@ def _log_query(container: str, tail: int | None, since_seconds: int | None, prev
     query += [("tailLines", str(tail))] if tail is not None else []
     query += [("sinceSeconds", str(since_seconds))] if since_seconds is not None else []
     return query + ([("previous", "true")] if previous else [])
-
-
-def _object(body: bytes) -> Object:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(body, type=Object)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ServerError(f"the answer is no JSON object of a Kubernetes API server: {error}") from error

@@ -9,21 +9,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kymatui.adapters.kube.discovery_cache import DiscoveryCache
 from kymatui.adapters.kube.discovery_documents import (
     AGGREGATED,
     Served,
-    is_aggregated,
-    read_aggregated,
-    read_groups,
     read_resources,
+    read_versions,
 )
 from kymatui.adapters.kube.resources import Resource, group_path
 from kymatui.adapters.kube.transport import Request, Transport
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.errors import ClusterError, ForbiddenError, NotFoundError, ServerError
+from kymatui.errors import ForbiddenError, NotFoundError, ServerError
 
 T = TypeVar("T")
 
@@ -138,14 +136,9 @@ class Discovery:
 
     def _ask(self, core: bool) -> Served:
         self._asked_at = self._asked[core] = self._clock()
-        document = self._get("/api" if core else "/apis", AGGREGATED)
         served = Served()
-        if is_aggregated(document):
-            read_aggregated(document, served)
-        elif core:
-            served.versions[""] = tuple(str(version) for version in document.get("versions") or ())
-        else:
-            read_groups(document, served)
+        request = Request("GET", "/api" if core else "/apis", accept=AGGREGATED)
+        self._transport.read(request, lambda answer: read_versions(answer, core, served))
         self._store(core, served)
         return served
 
@@ -155,13 +148,15 @@ class Discovery:
             if known is not None:
                 return known
             try:
-                document = self._get(group_path(group, version))
+                found = self._transport.read(
+                    Request("GET", group_path(group, version)), lambda answer: read_resources(group, version, answer)
+                )
             except (NotFoundError, ForbiddenError, ServerError):  # an aggregated API that is down hides nothing else
                 served.stale.add((group, version))
                 return ()
-            served.resources[group, version] = read_resources(group, version, document)
+            served.resources[group, version] = found
             self._store(not group, served)
-            return served.resources[group, version]
+            return found
 
     def _all(self, served: Served) -> Iterable[tuple[tuple[str, str], tuple[Resource, ...]]]:
         for group, versions in served.versions.items():
@@ -171,15 +166,3 @@ class Discovery:
     def _store(self, core: bool, served: Served) -> None:
         if self._cache is not None and not served.stale:
             self._cache.store(core, served)
-
-    def _get(self, path: str, accept: str = "application/json") -> dict[str, Any]:
-        import msgspec
-
-        answer = self._transport.send(Request("GET", path, accept=accept))
-        try:
-            return msgspec.json.decode(answer.body, type=dict[str, Any])
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise ClusterError(
-                f"{self._transport.connection.endpoint.server}{path} did not answer with discovery: {error}",
-                hint="is the address of the kubeconfig that of a Kubernetes API server?",
-            ) from error

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any
 
+from kymatui.adapters.kube.decoding import read_typed
 from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.transport import Answer
+from kymatui.adapters.limits import MOST_RESOURCES
+from kymatui.errors import OversizedAnswerError
 
 AGGREGATED = ",".join(
     (
@@ -30,79 +35,147 @@ class Served:
     stale: set[tuple[str, str]] = field(default_factory=set)
 
 
-def is_aggregated(document: Mapping[str, Any]) -> bool:
-    return document.get("kind") == "APIGroupDiscoveryList"
+def read_versions(answer: Answer, core: bool, into: Served) -> None:
+    """Reads the answer of /api or /apis: everything where it is aggregated, else groups with their versions.
+
+    Raises ServerError with the path of a field that is not what it has to be: kinds that were not read would be taken
+    for kinds that are not served.
+    """
+    document = read_typed(answer, _versions_type)
+    if document.kind == "APIGroupDiscoveryList":
+        for group in document.items or ():
+            _read_group(group, into)
+    elif core:
+        into.versions[""] = tuple(document.versions or ())
+    else:
+        for group in document.groups or ():
+            preferred = group.preferredVersion.version if group.preferredVersion else ""
+            names = [version.version for version in group.versions or ()]
+            into.versions[group.name] = tuple(sorted(names, key=lambda name: name != preferred))
+    _require_few(answer, len(into.versions) + sum(map(len, into.resources.values())))
 
 
-def read_aggregated(document: Mapping[str, Any], into: Served) -> None:
-    """Reads an APIGroupDiscoveryList; entries that make no sense are passed over."""
-    for item in _objects(document.get("items")):
-        group = str((item.get("metadata") or {}).get("name") or "")
-        versions = list(_objects(item.get("versions")))
-        into.versions[group] = tuple(str(version.get("version")) for version in versions)
-        for version in versions:
-            name = str(version.get("version"))
-            if version.get("freshness") == "Stale":
-                into.stale.add((group, name))
-            into.resources[group, name] = tuple(_aggregated(group, name, version))
+def _read_group(group: Any, into: Served) -> None:
+    name = group.metadata.name
+    into.versions[name] = tuple(version.version for version in group.versions or ())
+    for version in group.versions or ():
+        if version.freshness == "Stale":
+            into.stale.add((name, version.version))
+        into.resources[name, version.version] = tuple(_aggregated(name, version))
 
 
-def _aggregated(group: str, version: str, document: Mapping[str, Any]) -> Iterator[Resource]:
-    for item in _objects(document.get("resources")):
-        kind = (item.get("responseKind") or {}).get("kind")
-        plural = item.get("resource")
-        if isinstance(kind, str) and kind and isinstance(plural, str) and plural:
-            yield Resource(
-                group=group,
-                version=version,
-                kind=kind,
-                plural=plural,
-                namespaced=item.get("scope") == "Namespaced",
-                verbs=_texts(item.get("verbs")),
-                singular=str(item.get("singularResource") or ""),
-                short_names=_texts(item.get("shortNames")),
-                subresources=tuple(str(sub.get("subresource")) for sub in _objects(item.get("subresources"))),
-            )
+def _aggregated(group: str, version: Any) -> Iterator[Resource]:
+    for item in version.resources or ():
+        if item.responseKind is None or not item.responseKind.kind:
+            continue  # it has parts that can be asked for, and cannot be asked for itself
+        yield Resource(
+            group=group,
+            version=version.version,
+            kind=item.responseKind.kind,
+            plural=item.resource,
+            namespaced=item.scope == "Namespaced",
+            verbs=tuple(item.verbs or ()),
+            singular=item.singularResource or "",
+            short_names=tuple(item.shortNames or ()),
+            subresources=tuple(part.subresource for part in item.subresources or ()),
+        )
 
 
-def read_groups(document: Mapping[str, Any], into: Served) -> None:
-    """Reads a plain APIGroupList: names and versions, without resources."""
-    for item in _objects(document.get("groups")):
-        preferred = str((item.get("preferredVersion") or {}).get("version") or "")
-        names = [str(version.get("version")) for version in _objects(item.get("versions"))]
-        into.versions[str(item.get("name"))] = tuple(sorted(names, key=lambda name: name != preferred))
-
-
-def read_resources(group: str, version: str, document: Mapping[str, Any]) -> tuple[Resource, ...]:
-    """Reads a plain APIResourceList."""
-    items = [item for item in _objects(document.get("resources")) if item.get("name") and item.get("kind")]
+def read_resources(group: str, version: str, answer: Answer) -> tuple[Resource, ...]:
+    """Reads a plain APIResourceList. Raises ServerError as `read_versions` does."""
+    items = read_typed(answer, _resources_type).resources or ()
+    _require_few(answer, len(items))
     parts: dict[str, list[str]] = {}
     for item in items:
-        plural, _, part = str(item["name"]).partition("/")
+        plural, _, part = item.name.partition("/")
         if part:
             parts.setdefault(plural, []).append(part)
     return tuple(
         Resource(
             group=group,
             version=version,
-            kind=str(item["kind"]),
-            plural=str(item["name"]),
-            namespaced=item.get("namespaced") is True,
-            verbs=_texts(item.get("verbs")),
-            singular=str(item.get("singularName") or ""),
-            short_names=_texts(item.get("shortNames")),
-            subresources=tuple(parts.get(str(item["name"]), ())),
+            kind=item.kind,
+            plural=item.name,
+            namespaced=item.namespaced,
+            verbs=tuple(item.verbs or ()),
+            singular=item.singularName or "",
+            short_names=tuple(item.shortNames or ()),
+            subresources=tuple(parts.get(item.name, ())),
         )
         for item in items
-        if "/" not in str(item["name"])
+        if "/" not in item.name
     )
 
 
-def _objects(value: object) -> Iterator[Mapping[str, Any]]:
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, dict):
-            yield item
+@lru_cache(maxsize=1)
+def _versions_type() -> Any:
+    """Of /api and /apis, aggregated or not: the three documents have no field in common that differs in type."""
+    import msgspec
+
+    word: Any = _word()
+    texts = list[str] | None
+    part: Any = msgspec.defstruct("Part", [("subresource", str)])
+    kind: Any = msgspec.defstruct("ResponseKind", [("kind", str, "")])
+    resource: Any = msgspec.defstruct(
+        "AggregatedResource",
+        [
+            ("resource", word),
+            ("scope", str),
+            ("responseKind", kind | None, None),
+            ("verbs", texts, None),
+            ("singularResource", str | None, None),
+            ("shortNames", texts, None),
+            ("subresources", list[part] | None, None),
+        ],
+    )
+    version: Any = msgspec.defstruct(
+        "Version", [("version", word), ("freshness", str | None, None), ("resources", list[resource] | None, None)]
+    )
+    named: Any = msgspec.defstruct("Named", [("name", str, "")])
+    group: Any = msgspec.defstruct("Group", [("metadata", named), ("versions", list[version] | None, None)])
+    plain: Any = msgspec.defstruct("PlainVersion", [("version", word)])
+    preferred: Any = msgspec.defstruct("PreferredVersion", [("version", str, "")])
+    listed: Any = msgspec.defstruct(
+        "PlainGroup",
+        [("name", word), ("versions", list[plain] | None, None), ("preferredVersion", preferred | None, None)],
+    )
+    return msgspec.defstruct(
+        "Versions",
+        [
+            ("kind", str),
+            ("items", list[group] | None, None),
+            ("groups", list[listed] | None, None),
+            ("versions", list[word] | None, None),
+        ],
+    )
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+@lru_cache(maxsize=1)
+def _resources_type() -> Any:
+    import msgspec
+
+    texts = list[str] | None
+    resource: Any = msgspec.defstruct(
+        "PlainResource",
+        [
+            ("name", _word("/")),
+            ("kind", str),
+            ("namespaced", bool),
+            ("verbs", texts, None),
+            ("singularName", str | None, None),
+            ("shortNames", texts, None),
+        ],
+    )
+    return msgspec.defstruct("Resources", [("kind", str), ("resources", list[resource] | None, None)])
+
+
+def _word(more: str = "") -> Any:
+    """A name that becomes a part of paths."""
+    import msgspec
+
+    return Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9]([A-Za-z0-9.{more}_-]*[A-Za-z0-9])?$", max_length=253)]
+
+
+def _require_few(answer: Answer, count: int) -> None:
+    if count > MOST_RESOURCES:
+        raise OversizedAnswerError(f"{answer.server} serves more than {MOST_RESOURCES:,} resources or groups")

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kymatui.adapters.bodies import BodyError, OversizedError
 from kymatui.errors import (
     ClusterError,
     ConflictError,
@@ -21,6 +22,7 @@ from kymatui.errors import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    OversizedAnswerError,
     ServerError,
     ThrottledError,
     UnauthorizedError,
@@ -42,6 +44,8 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
 
 _REFUSED_WITH_500 = ("failed to create typed patch object", "failed to convert new object")
 """Server-side apply says so of a manifest with fields that its kind has not, or of other types: it never will do."""
+
+_UNREADABLE = "is the server the API server of the cluster? kymatui reads no answer of that size or form"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def status_object(body: bytes) -> Mapping[str, Any] | None:
 
     try:
         document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return document if isinstance(document, dict) and document.get("kind") == "Status" else None
 
@@ -204,6 +208,12 @@ def not_kubernetes(asked: Asked, status: int, headers: Mapping[str, str]) -> Ser
         hint="is the address of the kubeconfig that of the API server, or of a proxy or a login page before it?",
         status=status,
     )
+
+
+def unreadable(asked: Asked, error: BodyError) -> ServerError:
+    """The error of an answer that is not read to its end, or not understood."""
+    kind = OversizedAnswerError if isinstance(error, OversizedError) else ServerError
+    return kind(f"the answer of {asked.server} to {asked} {error}", hint=_UNREADABLE)
 
 
 def _plain(body: bytes) -> str:

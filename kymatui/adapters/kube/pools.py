@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from kymatui.adapters.deadlines import time_answers
 from kymatui.adapters.kube.credentials import Certificate
 from kymatui.adapters.kube.endpoints import Endpoint
 from kymatui.errors import ConfigurationError
@@ -46,10 +47,11 @@ class Pool:
         body: bytes | None,
         headers: Mapping[str, str],
         timeout: tuple[float, float],
-        *,
-        preload: bool,
     ) -> BaseHTTPResponse:
-        """One exchange, never repeated; `target` is path and query. Raises what urllib3 and sockets raise."""
+        """One exchange, never repeated; `target` is path and query. The body is left to be read.
+
+        Raises what urllib3 and sockets raise.
+        """
         import urllib3
 
         limits = urllib3.Timeout(*timeout)
@@ -63,7 +65,7 @@ class Pool:
                 redirect=False,
                 assert_same_host=False,
                 timeout=limits,
-                preload_content=preload,
+                preload_content=False,
             )
         return self._manager.request(
             method,
@@ -73,7 +75,7 @@ class Pool:
             timeout=limits,
             retries=False,
             redirect=False,
-            preload_content=preload,
+            preload_content=False,
         )
 
     def clear(self) -> None:
@@ -106,6 +108,7 @@ def open_pool(endpoint: Endpoint, certificate: Certificate | None) -> Pool:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig asks for it
     if endpoint.server.startswith("https"):
         manager.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
+    time_answers(manager)
     return Pool(manager, endpoint.server)
 
 

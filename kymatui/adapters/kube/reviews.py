@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from kymatui.adapters.kube.decoding import Object
+from kymatui.adapters.kube.decoding import read_typed
 from kymatui.adapters.kube.transport import Request, Transport
 from kymatui.errors import ClusterError
 
@@ -56,12 +57,15 @@ class Reviews:
 
     def rights(self, namespace: str) -> Rights:
         """The rules of the user in a namespace (SelfSubjectRulesReview)."""
+        import msgspec
+
         with self._lock:
             known = self._rights.get(namespace)
             if known is not None and self._clock() - known[0] < _LIFETIME:
                 return known[1]
         status = self._ask("selfsubjectrulesreviews", "SelfSubjectRulesReview", {"namespace": namespace or "default"})
-        found = Rights(tuple(status.get("resourceRules") or ()), status.get("incomplete") is True)
+        rules = tuple(msgspec.structs.asdict(rule) for rule in status.resourceRules or ())
+        found = Rights(rules, status.incomplete)
         with self._lock:
             self._rights[namespace] = (self._clock(), found)
         return found
@@ -99,7 +103,7 @@ class Reviews:
         }
         attributes = {field: value for field, value in wanted.items() if value}
         status = self._ask("selfsubjectaccessreviews", "SelfSubjectAccessReview", {"resourceAttributes": attributes})
-        found = status.get("allowed") is True
+        found = bool(status.allowed)
         with self._lock:
             self._answers[key] = (self._clock(), found)
         return found
@@ -110,11 +114,23 @@ class Reviews:
             self._rights.clear()
             self._answers.clear()
 
-    def _ask(self, plural: str, kind: str, spec: Mapping[str, Any]) -> Object:
+    def _ask(self, plural: str, kind: str, spec: Mapping[str, Any]) -> Any:
         import msgspec
 
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         request = Request("POST", f"{_ROOT}/{plural}", body=msgspec.json.encode(body))
-        answer = msgspec.json.decode(self._transport.send(request).body, type=dict[str, Any])
-        status = answer.get("status")
-        return status if isinstance(status, dict) else {}
+        return self._transport.read(request, lambda answer: read_typed(answer, _review_type)).status
+
+
+@lru_cache(maxsize=1)
+def _review_type() -> Any:
+    import msgspec
+
+    texts = list[str] | None
+    rule: Any = msgspec.defstruct(
+        "Rule", [(name, texts, None) for name in ("verbs", "apiGroups", "resources", "resourceNames")], frozen=True
+    )
+    status: Any = msgspec.defstruct(
+        "Status", [("allowed", bool, False), ("incomplete", bool, False), ("resourceRules", list[rule] | None, None)]
+    )
+    return msgspec.defstruct("Review", [("status", status)])

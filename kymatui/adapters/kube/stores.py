@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kymatui.adapters.kube.ledgers import Claim, Ledger, weigh, weigh_row
 from kymatui.domain.snapshots import Feed, FeedState
 
 Key = tuple[str, str]
@@ -35,10 +36,15 @@ class Bell:
 
 
 class Store:
-    """The objects of one kind by namespace and name, and how much they can be believed."""
+    """The objects of one kind by namespace and name, and how much they can be believed.
 
-    def __init__(self, changed: Callable[[], None], feed: Feed | None = None) -> None:
+    What is kept counts in the `ledger`; beyond its limit OversizedAnswerError is raised, and what was there stays.
+    """
+
+    def __init__(self, changed: Callable[[], None], feed: Feed | None = None, *, ledger: Ledger | None = None) -> None:
         self._changed = changed
+        self._claim = Claim(ledger)
+        self._weighs = ledger is not None
         self._lock = threading.Lock()
         self._objects: dict[Key, Object] = {}
         self._values: tuple[Object, ...] | None = ()
@@ -74,30 +80,43 @@ class Store:
     def arrive(self, part: Mapping[Key, Object]) -> None:
         """A part of a list that is not whole yet; it comes again with the whole."""
 
+    def weigh(self, item: Any) -> int:
+        """What keeping it takes; an object that is not there takes nothing."""
+        return weigh(item) if self._weighs and item is not None else 0
+
     def replace(self, objects: dict[Key, Object]) -> None:
         """Takes a whole list in the place of everything."""
+        total = sum(map(self.weigh, objects.values()))
         with self._lock:
+            self._claim.hold(total)
             self._objects, self._values = objects, None
         self._changed()
 
     def put(self, key: Key, item: Object) -> None:
         with self._lock:
+            self._claim.add(self.weigh(item) - self.weigh(self._objects.get(key)))
             self._objects[key] = item
             self._values = None
         self._changed()
 
     def drop(self, key: Key) -> None:
         with self._lock:
-            self._objects.pop(key, None)
+            self._claim.add(-self.weigh(self._objects.pop(key, None)))
             self._values = None
         self._changed()
+
+    def close(self) -> None:
+        """Nobody reads it any more: what it keeps does not count."""
+        with self._lock:
+            self._claim.release()
+            self._weighs = False
 
 
 class NewestStore(Store):
     """Keeps no more than about `limit` objects, those with the latest times; for events, of which there is no end."""
 
-    def __init__(self, changed: Callable[[], None], limit: int) -> None:
-        super().__init__(changed)
+    def __init__(self, changed: Callable[[], None], limit: int, *, ledger: Ledger | None = None) -> None:
+        super().__init__(changed, ledger=ledger)
         self._limit = limit
 
     def replace(self, objects: dict[Key, Object]) -> None:
@@ -108,6 +127,7 @@ class NewestStore(Store):
         with self._lock:
             if len(self._objects) > self._limit * 5 // 4:  # not with every event
                 self._objects, self._values = self._newest(self._objects), None
+                self._claim.hold(sum(map(self.weigh, self._objects.values())))
 
     def _newest(self, objects: dict[Key, Object]) -> dict[Key, Object]:
         return dict(sorted(objects.items(), key=lambda entry: time_of(entry[1]))[-self._limit :])
@@ -119,8 +139,10 @@ class RowStore(Store):
     For kinds of which there are tens of thousands: whoever looks asks only for what changed since he last looked.
     """
 
-    def __init__(self, changed: Callable[[], None], read: Callable[[Object], Any]) -> None:
-        super().__init__(changed)
+    def __init__(
+        self, changed: Callable[[], None], read: Callable[[Object], Any], *, ledger: Ledger | None = None
+    ) -> None:
+        super().__init__(changed, ledger=ledger)
         self._read = read
         self._touched: set[Key] = set()
         self._whole = False
@@ -128,10 +150,14 @@ class RowStore(Store):
     def keep(self, item: Object) -> Any:
         return self._read(item)
 
+    def weigh(self, item: Any) -> int:
+        return weigh_row(item) if self._weighs and item is not None else 0
+
     def arrive(self, part: Mapping[Key, Object]) -> None:
         with self._lock:
             if self._whole:
                 return
+            self._claim.add(sum(map(self.weigh, part.values())))
             self._objects.update(part)
             self._values = None
             self._touched.update(part)

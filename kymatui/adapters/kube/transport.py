@@ -6,23 +6,42 @@ runs too, raises ReadOnlyError before a socket is touched. `counts` says what le
 
 from __future__ import annotations
 
-import contextlib
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
 from kymatui import __version__
+from kymatui.adapters.bodies import (
+    GIVEN_TURNS,
+    OWN_TURNS,
+    BodyError,
+    OversizedError,
+    Turn,
+    needs_turn,
+    pieces,
+    require_light,
+    shown_size,
+)
+from kymatui.adapters.deadlines import Deadline, answered_within
 from kymatui.adapters.kube import failures
 from kymatui.adapters.kube.abandoning import run_abandonable
 from kymatui.adapters.kube.connections import Connection
 from kymatui.adapters.kube.credentials import Certificate, Credential, token_expiry
 from kymatui.adapters.kube.gate import only_reads
+from kymatui.adapters.kube.streams import Reply, Stream
+from kymatui.adapters.limits import (
+    ANSWER_SECONDS,
+    LARGEST_ANSWER,
+    LARGEST_ERROR,
+    MIB,
+    TURN_SECONDS,
+)
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 
 if TYPE_CHECKING:
@@ -30,6 +49,7 @@ if TYPE_CHECKING:
 
     from kymatui.adapters.kube.pools import Pool
 
+T = TypeVar("T")
 JSON = "application/json"
 _RESETS = 2  # how often a read that broke off is asked again
 _THROTTLES = 4
@@ -40,7 +60,7 @@ _OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-ty
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `timeout` is (connect, read) in seconds; `path` is encoded already."""
+    """One request. `timeout` is (connect, silence) in seconds, `lasts` the whole answer; `path` is encoded already."""
 
     method: str
     path: str
@@ -49,6 +69,7 @@ class Request:
     accept: str = JSON
     content_type: str = JSON
     timeout: tuple[float, float] = (5.0, 30.0)
+    lasts: float = ANSWER_SECONDS
 
     @property
     def target(self) -> str:
@@ -62,67 +83,13 @@ def _encoded(query: tuple[tuple[str, str], ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A body that was read whole; `status` is below 300."""
+    """A body that was read whole; `status` is below 300; `request` and `server` say what was asked of which server."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-
-
-class Stream:
-    """A body that arrives bit by bit; `close` may be called from another thread and ends the reading."""
-
-    def __init__(
-        self, response: BaseHTTPResponse, asked: failures.Asked, patience: str, heard: Callable[[], None] = lambda: None
-    ) -> None:
-        self._response = response
-        self._heard = heard
-        self._asked = asked
-        self._patience = patience
-        self._closed = threading.Event()
-
-    def lines(self) -> Iterator[bytes]:
-        """Line by line without the newline; ends when the server ends it or `close` was called.
-
-        Raises UnreachableError where the connection breaks or nothing comes for longer than the read timeout.
-        """
-        import urllib3.exceptions as http
-
-        pending: list[bytes] = []
-        try:
-            for chunk in self._response.stream(65536, decode_content=True):
-                self._heard()
-                *whole, rest = chunk.split(b"\n")
-                if whole:
-                    yield b"".join((*pending, whole[0]))
-                    yield from whole[1:]
-                    pending = []
-                if rest:
-                    pending.append(rest)
-        except (http.HTTPError, OSError, ValueError, AttributeError) as error:
-            # ValueError and AttributeError are what a response raises that another thread closes under it
-            if self._closed.is_set():
-                return
-            raise failures.unreachable(self._asked, error, self._patience) from error
-        if pending and not self._closed.is_set():
-            yield b"".join(pending)
-
-    def patience(self, seconds: float) -> None:
-        """How long the server may be silent from now on."""
-        sock = getattr(self._response.connection, "sock", None)
-        if sock is not None:
-            with contextlib.suppress(OSError):  # another thread closed it: whoever reads will notice
-                sock.settimeout(seconds)
-        self._patience = f"{seconds:.0f} s"
-
-    def close(self) -> None:
-        """Shuts the socket, so that a thread that waits in `lines` comes back at once."""
-        self._closed.set()
-        with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):
-            self._response.shutdown()
-        with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):  # the reader may close it, too
-            if not self._response.closed:
-                self._response.close()
+    request: str = ""
+    server: str = ""
 
 
 class Transport:
@@ -151,15 +118,25 @@ class Transport:
 
         A read that broke off is asked again, and so is what the server put off with 429 for ten seconds at most.
         """
+        return self.read(request, lambda answer: answer, cancel)
+
+    def read(self, request: Request, decode: Callable[[Answer], T], cancel: threading.Event | None = None) -> T:
+        """What `decode` makes of the answer; errors as `send`. Heavy answers are decoded one after the other."""
         self.permit(request)
-        response, asked = self._patiently(request, cancel, stream=False)
-        return self._whole(response, asked, request)
+        with self._turn() as turn:
+            reply, asked = self._patiently(request, cancel, turn, stream=False)
+            kind = reply.response.headers.get("Content-Type", "")
+            if "html" in kind and "html" not in request.accept:
+                raise failures.not_kubernetes(asked, reply.response.status, reply.response.headers)
+            return decode(Answer(reply.response.status, reply.body, reply.response.headers, str(asked), asked.server))
 
     def stream(self, request: Request, cancel: threading.Event | None = None) -> Stream:
         """Sends and gives the answer as it comes; errors as `send`."""
         self.permit(request)
-        response, asked = self._patiently(request, cancel, stream=True)
-        return Stream(response, asked, f"{request.timeout[1]:.0f} s", self._hear)
+        turn = self._turn()
+        reply, asked = self._patiently(request, cancel, turn, stream=True)
+        reply.deadline.extend(request.lasts)
+        return Stream(reply, asked, f"{request.timeout[1]:.0f} s", turn, self._hear)
 
     def permit(self, request: Request) -> None:
         """The gate: raises ReadOnlyError for whatever could change something."""
@@ -180,9 +157,12 @@ class Transport:
 
     # what happens between the gate and the socket
 
+    def _turn(self) -> Turn:
+        return Turn(GIVEN_TURNS if self.connection.given else OWN_TURNS)
+
     def _patiently(
-        self, request: Request, cancel: threading.Event | None, *, stream: bool
-    ) -> tuple[BaseHTTPResponse, failures.Asked]:
+        self, request: Request, cancel: threading.Event | None, turn: Turn, *, stream: bool
+    ) -> tuple[Reply, failures.Asked]:
         resets = throttles = 0
         renewed = False
         credential = self.connection.credentials.present()
@@ -190,10 +170,11 @@ class Transport:
             _stop_if(cancel)
             asked = self._asked(request, credential)
             try:
-                response = self._once(request, credential, asked, cancel, stream=stream)
+                reply = self._once(request, credential, asked, cancel, turn, stream=stream)
+                response = reply.response
                 if response.status < 300:
-                    return response, asked
-                failure = self._failure(response, asked)
+                    return reply, asked
+                failure = failures.answered(asked, response.status, response.headers, reply.body)
             except UnreachableError as error:
                 resets += 1
                 again = (
@@ -224,9 +205,10 @@ class Transport:
         credential: Credential,
         asked: failures.Asked,
         cancel: threading.Event | None,
+        turn: Turn,
         *,
         stream: bool,
-    ) -> BaseHTTPResponse:
+    ) -> Reply:
         import urllib3
 
         pool = self._pool_for(credential.certificate)
@@ -234,44 +216,32 @@ class Transport:
         self.writes += not only_reads(request.method, request.path)
         began = time.monotonic()
 
-        def exchange() -> BaseHTTPResponse:
-            return pool.request(
-                request.method,
-                request.target,
-                request.body,
-                self._headers(request, credential, stream=stream),
-                request.timeout,
-                preload=not stream,
-            )
+        def exchange() -> Reply:
+            with answered_within(ANSWER_SECONDS if stream else request.lasts) as deadline:
+                response = pool.request(
+                    request.method,
+                    request.target,
+                    request.body,
+                    self._headers(request, credential, stream=stream),
+                    request.timeout,
+                )
+                if stream and response.status < 300:
+                    return Reply(response, deadline)
+                return Reply(response, deadline, _body(response, deadline, turn))
 
         try:
-            response = run_abandonable(exchange, cancel) if cancel is not None else exchange()
+            reply = run_abandonable(exchange, cancel) if cancel is not None else exchange()
+        except BodyError as error:
+            raise failures.unreadable(asked, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             # To connect and to answer have limits of their own: what is said is how long it really took.
             raise failures.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
-        if response.status < 500:  # else a proxy may have answered in the place of a server that does not
+        if reply.response.status < 500:  # else a proxy may have answered in the place of a server that does not
             self._hear()
-        return response
+        return reply
 
     def _hear(self) -> None:
         self.heard = time.monotonic()
-
-    def _failure(self, response: BaseHTTPResponse, asked: failures.Asked) -> ClusterError:
-        import urllib3.exceptions as http
-
-        try:
-            body = response.data
-        except (http.HTTPError, OSError) as error:
-            return failures.unreachable(asked, error, "the time allowed")
-        finally:
-            response.release_conn()
-        return failures.answered(asked, response.status, response.headers, body)
-
-    def _whole(self, response: BaseHTTPResponse, asked: failures.Asked, request: Request) -> Answer:
-        kind = response.headers.get("Content-Type", "")
-        if "html" in kind and "html" not in request.accept:
-            raise failures.not_kubernetes(asked, response.status, response.headers)
-        return Answer(response.status, response.data, response.headers)
 
     def _headers(self, request: Request, credential: Credential, *, stream: bool) -> Mapping[str, str]:
         import urllib3
@@ -318,6 +288,34 @@ class Transport:
             self._sleep(seconds)
         elif cancel.wait(seconds):
             raise CancelledError("stopped while waiting for the server")
+
+
+def _body(response: BaseHTTPResponse, deadline: Deadline, turn: Turn) -> bytes:
+    """The body within the limits; a connection whose answer was not read to its end is closed."""
+    largest = LARGEST_ERROR if response.status >= 300 else LARGEST_ANSWER
+    content = bytearray()
+    try:
+        for piece in pieces(response, deadline):
+            content += piece
+            if len(content) > largest:
+                raise OversizedError(f"is larger than {shown_size(largest)}")
+            if len(content) > MIB:
+                _take(turn, deadline)
+        if needs_turn(content):
+            require_light(content)
+            _take(turn, deadline)
+    except BaseException:
+        response.close()
+        raise
+    response.release_conn()
+    return bytes(content)
+
+
+def _take(turn: Turn, deadline: Deadline) -> None:
+    """Others wait meanwhile: from now on the server has less time."""
+    if not turn.is_mine:
+        turn.take(ANSWER_SECONDS)
+        deadline.extend(TURN_SECONDS)
 
 
 def _seconds(duration: float) -> str:

@@ -16,12 +16,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kymatui.adapters.kube import failures
-from kymatui.adapters.kube.client import PAGE, Client
+from kymatui.adapters.kube.client import Client
 from kymatui.adapters.kube.decoding import Decoder, event_decoder
 from kymatui.adapters.kube.heartbeats import Pulse
+from kymatui.adapters.kube.ledgers import Claim
+from kymatui.adapters.kube.pages import PAGE
 from kymatui.adapters.kube.resources import Resource
 from kymatui.adapters.kube.stores import Key, Object, Store, key_of
-from kymatui.adapters.kube.transport import JSON, Request, Stream
+from kymatui.adapters.kube.streams import Stream
+from kymatui.adapters.kube.transport import JSON, Request
+from kymatui.adapters.limits import MOST_OBJECTS
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import (
     CancelledError,
@@ -30,6 +34,7 @@ from kymatui.errors import (
     InvalidError,
     KymatuiError,
     NotFoundError,
+    OversizedAnswerError,
     ServerError,
     ThrottledError,
     UnreachableError,
@@ -195,6 +200,7 @@ class Watch:
 
     def _list(self) -> None:
         found: dict[Key, Object] = {}
+        claim = Claim(self._client.ledger)
         version = ""
         accept = PARTIAL_LIST if self.subject.metadata_only else JSON
         pages = self._client.pages(
@@ -204,6 +210,7 @@ class Watch:
             fields=self.subject.fields,
             decode=self.subject.decode,
             accept=accept,
+            strict=False,  # the catalog shows odd objects as problems, beside the good ones
             # a request that can be left behind takes a thread of its own, and this one may be left behind as it is
             cancel=self._stopped if self._turns is None else None,
         )
@@ -211,10 +218,12 @@ class Watch:
             if self._stopped.is_set():
                 raise CancelledError("stopped between two pages")
             part = {key_of(item): self._kept(item) for item in page.items}
+            claim.add(sum(map(self.store.weigh, part.values())))
             found.update(part)
             self.store.arrive(part)
             version = page.resource_version
         self._version = version
+        claim.release()
         self._take(found)
 
     def _list_once(self, turns: threading.Semaphore) -> float:
@@ -286,11 +295,12 @@ class Watch:
         query += [(name, text) for name, text in selectors if text]
         accept = PARTIAL if self.subject.metadata_only else JSON
         path = self.subject.resource.path(self._namespace)
-        return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS))
+        return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS), lasts=seconds + 60.0)
 
     def _read(self, stream: Stream, seconds: int, *, initial: bool) -> None:
         """Takes events in; those before the end of the initial ones are kept aside until the list is whole."""
         events = event_decoder()
+        claim = Claim(self._client.ledger)
         incoming: dict[Key, Object] | None = {} if initial else None
         part: dict[Key, Object] = {}
         try:
@@ -307,11 +317,14 @@ class Watch:
                 if event.type == "BOOKMARK":
                     self._version = _version(item)
                     if incoming is not None and _ends_list(item):
+                        claim.release()
                         self._take(incoming)
                         incoming = None
                         stream.patience(seconds + 15.0)
                 elif incoming is not None:
-                    incoming[key_of(item)] = part[key_of(item)] = self._kept(item)
+                    incoming[key_of(item)] = part[key_of(item)] = kept = self._kept(item)
+                    claim.add(self.store.weigh(kept))
+                    self._require_bounded(incoming)
                     part = self._passed_on(part)
                 else:
                     self._version = _version(item) or self._version
@@ -323,6 +336,11 @@ class Watch:
         if incoming is not None and not self._stopped.is_set():
             self._version, self._pages = "", True
             raise UnreachableError(f"the list of {self.subject.resource.name} ended before it was complete")
+
+    def _require_bounded(self, incoming: dict[Key, Object]) -> None:
+        if len(incoming) > MOST_OBJECTS:
+            name = self.subject.resource.name
+            raise OversizedAnswerError(f"the list of {name} has more than {MOST_OBJECTS:,} objects")
 
     def _passed_on(self, part: dict[Key, Object]) -> dict[Key, Object]:
         """Of a list that comes one by one, what is there of the next page."""

@@ -130,6 +130,6 @@ class Authenticator:
             body = answer.json() if answer.status_code == 200 else {}
             token = str(body.get("token") or body["access_token"])
             lasts = float(body.get("expires_in") or 60)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             raise RegistryError(f"{realm} gave no token (HTTP {answer.status_code})") from None
         return _Token(f"Bearer {token}", self._clock() + max(lasts - 10, 5))

@@ -105,7 +105,7 @@ def _digest_in(config: bytes) -> str:
     try:
         body: Any = json.loads(config)
         return str(body["componentDescriptorLayer"]["digest"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 

@@ -92,7 +92,7 @@ def read_descriptor(reference: Reference, value: object) -> Descriptor:
             {str(k): str(v) for k, v in annotations.items()},
             str(value.get("artifactType") or ""),
         )
-    except (AssertionError, KeyError, TypeError, ValueError, AttributeError):
+    except (AssertionError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise RegistryError(f"{reference}: the manifest has a descriptor that is none") from None
 
 
@@ -111,7 +111,7 @@ def read_manifest(reference: Reference, raw: bytes, media_type: str) -> Manifest
         )
     try:
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RegistryError(f"{reference}: the manifest is no JSON") from None
     if not isinstance(body, dict):
         raise RegistryError(f"{reference}: the manifest is no JSON object")

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin
 
 import oras.provider
 
+from kymatui.adapters.limits import MOST_TAG_PAGES, MOST_TAGS
 from kymatui.adapters.oci.authentication import FindCredentials
 from kymatui.adapters.oci.manifests import (
     ACCEPTED,
@@ -24,9 +25,8 @@ from kymatui.adapters.oci.manifests import (
 )
 from kymatui.adapters.oci.references import Reference, parse_reference
 from kymatui.adapters.oci.requesting import Requester
+from kymatui.adapters.oci.sessions import bound_session
 from kymatui.errors import RegistryError
-
-CHUNK = 1024 * 1024
 
 
 class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
@@ -47,6 +47,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     ) -> None:
         verify = False if unverified else ca or True
         super().__init__(insecure=insecure, tls_verify=verify)
+        bound_session(self.session)
         self.session.cert = certificate
         self._requester = Requester(self.session, verify=verify, credentials=credentials, cancelled=cancelled)
 
@@ -63,7 +64,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         response = self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
         with response:
             self._expect(response, where, 200)
-            raw = _bounded(where, response)
+            raw = self._bounded(where, response)
         return read_manifest(where, raw, response.headers.get("Content-Type", ""))
 
     def push_manifest(self, reference: Reference | str, raw: bytes, media_type: str) -> str:
@@ -92,8 +93,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         seen, count = hashlib.new(algorithm), 0
         with self.do_request(self._url(where, "blobs", digest), "GET", stream=True) as response:
             self._expect(response, where.at(digest), 200)
-            for chunk in _chunks(where, response):
-                self._requester.check_cancelled()
+            for chunk in self._requester.chunks(response, where):
                 count += len(chunk)
                 if size is not None and count > size:
                     raise RegistryError(f"{where}: blob {digest} is longer than the {size} bytes it should have")
@@ -124,10 +124,14 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         where = _reference(reference)
         found: list[str] = []
         url: str | None = self._url(where, "tags", "list")
+        seen: set[str] = set()
         while url:
+            if url in seen or len(seen) == MOST_TAG_PAGES or len(found) > MOST_TAGS:
+                raise RegistryError(f"{where}: the list of tags does not end", hint="nothing of it was used")
+            seen.add(url)
             response = self.do_request(url, "GET")
             self._expect(response, where, 200)
-            found += [str(tag) for tag in _json(where, response).get("tags") or []]
+            found += [str(tag) for tag in _listed(where, response, "tags")]
             link = response.links.get("next", {}).get("url")
             url = urljoin(url, link) if link else None
         return found
@@ -140,7 +144,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             found = self._fallback(where, digest)
         else:
             self._expect(response, where, 200)
-            found = [read_descriptor(where, one) for one in _json(where, response).get("manifests") or []]
+            found = [read_descriptor(where, one) for one in _listed(where, response, "manifests")]
         return [one for one in found if not artifact_type or one.artifact_type == artifact_type]
 
     def _fallback(self, where: Reference, digest: str) -> list[Descriptor]:
@@ -167,6 +171,14 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
 
     # answers
 
+    def _bounded(self, where: Reference, response: Any) -> bytes:
+        raw = bytearray()
+        for chunk in self._requester.chunks(response, where):
+            raw += chunk
+            if len(raw) > LARGEST_MANIFEST:
+                raise RegistryError(f"{where}: the manifest is longer than {LARGEST_MANIFEST} bytes")
+        return bytes(raw)
+
     def _url(self, where: Reference, *path: str) -> str:
         return "/".join((f"{self.prefix}://{where.registry}/v2/{where.repository}", *path))
 
@@ -190,35 +202,22 @@ def _said(response: Any) -> Sequence[str]:
     try:
         errors = json.loads(response.content[:65536]).get("errors") or []
         return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError, KeyError):
         return []
+
+
+def _listed(where: Reference, response: Any, key: str) -> list[Any]:
+    found = _json(where, response).get(key) or []
+    if not isinstance(found, list):
+        raise RegistryError(f"{where}: {key} in the answer of the registry is no list")
+    return found
 
 
 def _json(where: Reference, response: Any) -> dict[str, Any]:
     try:
-        body = response.json()
-    except ValueError:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
         raise RegistryError(f"{where}: the registry answered with something else than JSON") from None
     if not isinstance(body, dict):
         raise RegistryError(f"{where}: the registry answered with something else than a JSON object")
     return body
-
-
-def _bounded(where: Reference, response: Any) -> bytes:
-    raw = bytearray()
-    for chunk in _chunks(where, response):
-        raw += chunk
-        if len(raw) > LARGEST_MANIFEST:
-            raise RegistryError(f"{where}: the manifest is longer than {LARGEST_MANIFEST} bytes")
-    return bytes(raw)
-
-
-def _chunks(where: Reference, response: Any) -> Iterator[bytes]:
-    import requests
-
-    try:
-        yield from response.iter_content(CHUNK)
-    except requests.exceptions.RequestException as error:
-        raise RegistryError(
-            f"{where}: the transfer broke off", hint="run it again; what arrived was dropped"
-        ) from error

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from kymatui.adapters.bodies import BodyError, pieces, read_body
+from kymatui.adapters.deadlines import answered_within
+from kymatui.adapters.limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
 from kymatui.adapters.oci.authentication import Authenticator, FindCredentials, scope_of
 from kymatui.errors import CancelledError, RegistryError
 
@@ -83,8 +87,14 @@ class Requester:
 
         self.check_cancelled()
         more.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
+        whole = not more.pop("stream", False)
+        more["headers"] = {"Accept-Encoding": "gzip", **(more.get("headers") or {})}
         try:
-            return self._session.request(method, url, verify=self._verify, **more)
+            with answered_within(DOCUMENT_SECONDS if whole and method in ("GET", "HEAD") else TRANSFER_SECONDS):
+                response = self._session.request(method, url, verify=self._verify, stream=True, **more)
+                if whole or response.status_code >= 300:
+                    _read_whole(response, url)
+                return response
         except requests.exceptions.SSLError as error:
             raise RegistryError(
                 f"{urlsplit(url).netloc}: TLS failed: {innermost(error)}",
@@ -96,9 +106,39 @@ class Requester:
                 hint="check the name, the network and the proxy",
             ) from error
 
+    def chunks(self, response: Any, what: object) -> Iterator[bytes]:
+        """The body of a streamed answer as it arrives; RegistryError where it breaks off."""
+        import urllib3.exceptions as http
+
+        try:
+            for piece in pieces(response.raw):
+                self.check_cancelled()
+                yield piece
+        except BodyError as error:
+            raise RegistryError(f"{what}: the answer {error}") from error
+        except (http.HTTPError, OSError) as error:
+            raise RegistryError(
+                f"{what}: the transfer broke off", hint="run it again; what arrived was dropped"
+            ) from error
+
     def _wait(self, seconds: float) -> None:
         if self._cancelled.wait(seconds):
             self.check_cancelled()
+
+
+def _read_whole(response: Any, url: str) -> None:
+    """Puts the body in place of the connection: whatever reads `content` reads no more than was allowed."""
+    import urllib3.exceptions as http
+
+    host = urlsplit(url).netloc
+    try:
+        content = read_body(response.raw, LARGEST_DOCUMENT)
+    except BodyError as error:
+        response.close()
+        raise RegistryError(f"the answer of {host} {error}") from error
+    except (http.HTTPError, OSError) as error:
+        raise RegistryError(f"{host}: the transfer broke off", hint="check the network and the proxy") from error
+    response.raw = io.BytesIO(content)
 
 
 def retry_after(header: str | None, attempt: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 
 from kymatui.adapters.kube.discovery import Discovery
 from kymatui.adapters.kube.discovery_cache import LIFETIME, DiscoveryCache
-from kymatui.adapters.kube.discovery_documents import Served, read_aggregated, read_resources
+from kymatui.adapters.kube.discovery_documents import Served, read_resources, read_versions
 from kymatui.adapters.kube.resources import Resource
+from kymatui.adapters.kube.transport import Answer
 from kymatui.domain.refs import GroupVersionKind
-from kymatui.errors import ClusterError
+from kymatui.errors import ClusterError, ServerError
 from tests.adapters.clusters import Cluster, Collection, Exchange, serving, transport
 
 THING = GroupVersionKind("example.com", "v1", "Thing")
@@ -151,23 +153,66 @@ def test_an_answer_that_is_no_discovery_is_an_error() -> None:
         Discovery(transport(address)).find(THING)
 
 
-ODD: list[dict[str, Any]] = [
-    {},
-    {"items": None},
-    {"items": [5, {}, {"metadata": {"name": "g"}, "versions": [None, {"version": "v1", "resources": [{}, 1]}]}]},
+ODD: list[tuple[str, dict[str, Any], str]] = [
+    ("/apis", {}, "kind"),
+    ("/apis", {"kind": "APIGroupDiscoveryList", "items": 5}, "items"),
+    ("/apis", {"kind": "APIGroupDiscoveryList", "items": [5]}, "items[0]"),
+    ("/apis", {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": 5}}]}, "items[0].metadata.name"),
+    (
+        "/apis",
+        {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {}, "versions": [{"version": "v1", "resources": 1}]}]},
+        "items[0].versions[0].resources",
+    ),
+    (
+        "/apis",
+        {
+            "kind": "APIGroupDiscoveryList",
+            "items": [
+                {
+                    "metadata": {},
+                    "versions": [{"version": "v1", "resources": [{"resource": "../secrets", "scope": "Cluster"}]}],
+                }
+            ],
+        },
+        "items[0].versions[0].resources[0].resource",
+    ),
+    ("/apis", {"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{}]}]}, "groups[0].versions[0]"),
+    ("/api", {"kind": "APIVersions", "versions": [1]}, "versions[0]"),
+    ("/api/v1", {"kind": "APIResourceList", "resources": [{"name": "pods", "kind": None}]}, "resources[0].kind"),
 ]
 
 
-@pytest.mark.parametrize("document", ODD, ids=str)
-def test_entries_that_make_no_sense_are_passed_over(document: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("path", "document", "field"), ODD, ids=str)
+def test_what_is_malformed_is_an_error_that_names_server_path_and_field(
+    path: str, document: dict[str, Any], field: str
+) -> None:
+    """Kinds that were passed over would be taken for kinds that are not served."""
+    answer = Answer(200, json.dumps(document).encode(), {}, f"GET {path}", "https://server")
+    plain = path.count("/") == 2
+    with pytest.raises(ServerError) as caught:
+        read_resources("", "v1", answer) if plain else read_versions(answer, path == "/api", Served())
+    assert "https://server" in str(caught.value)
+    assert f"GET {path}" in str(caught.value)
+    assert field in str(caught.value)
+
+
+def test_null_lists_of_go_are_empty_and_a_resource_without_a_kind_is_passed_over() -> None:
     served = Served()
-    read_aggregated(document, served)
+    resource = {"resource": "things", "scope": "Cluster", "responseKind": None}
+    versions = [{"version": "v1", "resources": [resource]}, {"version": "v2", "resources": None}]
+    document = {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "g"}, "versions": versions}]}
+    read_versions(Answer(200, json.dumps(document).encode()), False, served)
+    assert served.versions == {"g": ("v1", "v2")}
     assert not any(served.resources.values())
 
 
 def test_parts_of_plain_resources_belong_to_them() -> None:
-    entries = [{"name": "things", "kind": "Thing", "namespaced": True}, {"name": "things/status", "kind": "Thing"}, {}]
-    (found,) = read_resources("g", "v1", {"resources": entries})
+    entries = [
+        {"name": "things", "kind": "Thing", "namespaced": True},
+        {"name": "things/status", "kind": "Thing", "namespaced": True},
+    ]
+    document = {"kind": "APIResourceList", "resources": entries}
+    (found,) = read_resources("g", "v1", Answer(200, json.dumps(document).encode()))
     assert found.subresources == ("status",)
     assert found.path("n", "a b", "status") == "/apis/g/v1/namespaces/n/things/a%20b/status"
     assert found.path() == "/apis/g/v1/things"

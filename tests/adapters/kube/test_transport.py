@@ -128,7 +128,7 @@ def test_reading_and_asking_for_ones_rights_leave_in_read_only(method: str, path
 
 
 def test_no_method_of_the_client_writes_through_the_gate() -> None:
-    touched = Script(fine)
+    touched = Script(lambda exchange: exchange.json({"status": {"allowed": False}}))
     with serving(touched) as address:
         client = Client(transport(address, read_only=True))
         body = {"metadata": {"name": "p", "namespace": "n"}}

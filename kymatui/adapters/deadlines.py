@@ -1,0 +1,116 @@
+"""Deadlines for whole answers: a socket's timeout alone starts again with every byte that arrives.
+
+The deadline holds from the first byte of the answer's head to the last of its body, whatever the server sends between:
+interim answers, headers, chunk sizes, trailers, drops of a body.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from http.client import HTTPResponse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from urllib3 import HTTPConnectionPool, PoolManager
+
+
+class Deadline:
+    """A moment of the monotonic clock; it may be moved while an answer is read."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, seconds: float) -> None:
+        self.at = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        return self.at - time.monotonic()
+
+    def require(self) -> None:
+        """Raises TimeoutError once it has passed."""
+        if self.left <= 0:
+            raise TimeoutError("the answer took longer than allowed")
+
+    def shorten(self, seconds: float) -> None:
+        self.at = min(self.at, time.monotonic() + seconds)
+
+    def extend(self, seconds: float) -> None:
+        self.at = time.monotonic() + seconds
+
+
+_present = threading.local()
+
+
+@contextlib.contextmanager
+def answered_within(seconds: float) -> Iterator[Deadline]:
+    """Sets the deadline for the answers to requests that this thread sends in the block."""
+    former = getattr(_present, "deadline", None)
+    _present.deadline = deadline = Deadline(seconds)
+    try:
+        yield deadline
+    finally:
+        _present.deadline = former
+
+
+class _TimedSocket(io.RawIOBase):
+    """Reads from a socket until the deadline; silence ends it earlier, by the socket's own timeout."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket, deadline: Deadline) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        self._deadline.require()
+        silence, left = self._sock.gettimeout(), self._deadline.left
+        if silence is not None and silence <= left:
+            return self._raw.readinto(buffer)
+        self._sock.settimeout(max(left, 0.001))
+        try:
+            return self._raw.readinto(buffer)
+        finally:
+            with contextlib.suppress(OSError):  # another thread closed it
+                self._sock.settimeout(silence)
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _TimedResponse(HTTPResponse):
+    """An answer that is read under the deadline of the thread that asked."""
+
+    def __init__(self, sock: socket, *arguments: Any, **options: Any) -> None:
+        super().__init__(sock, *arguments, **options)
+        deadline: Deadline | None = getattr(_present, "deadline", None)
+        if deadline is not None:
+            raw: Any = self.fp.detach()
+            self.fp = io.BufferedReader(_TimedSocket(raw, sock, deadline))
+
+
+def time_answers(manager: PoolManager) -> None:
+    """Makes all connections of a manager of pools read under deadlines."""
+    classes = manager.pool_classes_by_scheme
+    manager.pool_classes_by_scheme = {scheme: _timed(found) for scheme, found in classes.items()}
+
+
+@lru_cache(maxsize=16)
+def _timed(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+    connection: Any = type(
+        f"Timed{pool.ConnectionCls.__name__}", (pool.ConnectionCls,), {"response_class": _TimedResponse}
+    )
+    return type(f"Timed{pool.__name__}", (pool,), {"ConnectionCls": connection})

@@ -1,0 +1,45 @@
+"""Connections to the web and to registries whose answers end by their deadlines (see `kymatui.adapters.deadlines`)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kymatui.adapters.deadlines import time_answers
+
+if TYPE_CHECKING:
+    from requests import Session
+
+
+def open_web_session() -> Session:
+    """A session that keeps to the deadlines of the thread that uses it."""
+    import requests
+
+    session = requests.Session()
+    bound_session(session)
+    return session
+
+
+def bound_session(session: Session) -> None:
+    """The same for a session that a library made."""
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, _adapter()())
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> Any:
+    from requests.adapters import HTTPAdapter
+
+    class TimedAdapter(HTTPAdapter):
+        def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+            super().init_poolmanager(*arguments, **options)
+            time_answers(self.poolmanager)
+
+        def proxy_manager_for(self, proxy: Any, **options: Any) -> Any:
+            known = proxy in self.proxy_manager
+            manager = super().proxy_manager_for(proxy, **options)
+            if not known:
+                time_answers(manager)
+            return manager
+
+    return TimedAdapter
