@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "adapters": {"errors", "domain", "helm", "ocm", "engine"},
     "sandbox": {"errors", "domain", "helm", "ocm", "engine"},
     "settings": {"errors", "domain"},
-    "wiring": {"errors", "domain", "helm", "ocm", "engine", "adapters", "sandbox", "settings"},
+    "wiring": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "sandbox", "settings"},
     "actions": {"errors", "domain", "helm", "ocm", "engine"},
     "cli": {"errors", "domain", "helm", "ocm", "engine", "actions", "settings", "wiring"},
     "ui": {"errors", "domain", "engine", "actions", "settings", "wiring"},

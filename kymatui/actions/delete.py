@@ -133,6 +133,16 @@ def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: Watching | No
     return _DeletionRun(port, plan, watching or Watching()).run()
 
 
+def prepare_deletion(
+    port: DeletionPort, plan: DeletionPlan, watching: Watching | None = None, *, is_rehearsal: bool = False
+) -> None:
+    """Save what the plan displayed and delete what has to be gone before the module; what follows is the caller's edit.
+
+    A rehearsal checks that all is as displayed, and changes nothing. Raises as `run_deletion`.
+    """
+    _DeletionRun(port, plan, watching or Watching()).prepare(is_rehearsal=is_rehearsal)
+
+
 class _DeletionRun:
     """One deletion on its way."""
 
@@ -179,6 +189,16 @@ class _DeletionRun:
             ended = self._take(turn, seen)
             if ended is not None:
                 return self._ended(ended)
+
+    def prepare(self, *, is_rehearsal: bool) -> None:
+        seen = self._look()
+        refuse(seen, self._request)
+        refuse_unseen(seen.remaining, self._module, self._accepted)
+        if is_rehearsal or not seen.remaining.instances:
+            return
+        self._save(seen, Turn.CLEAR)
+        if seen.theirs:
+            self._clear(seen)
 
     def _look(self) -> Departure:
         return self._port.look(self._module, self._request.namespace, self._request.way)
@@ -256,6 +276,8 @@ class _DeletionRun:
 
     def _edit(self, toggle: Toggle) -> None:
         """Edits the module's entry, only where it is as the plan displayed it."""
+        from kymatui.actions.uninstall import unsaved
+
         edits = self._port.edits
         proposal = edits.propose(toggle)
         if proposal.is_refused:
@@ -264,7 +286,7 @@ class _DeletionRun:
         if edit is not None and requested(edit.before) != self._entry:
             words = f"the entry of {self._module} in {edit.kyma} was changed after the plan was displayed"
             raise RefusedError(words, hint=_AGAIN)
-        generation = edits.carry_out(proposal, self._cancel)
+        generation = edits.carry_out(proposal, self._cancel, [unsaved(self._plan)])
         self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
 
         def told(stage: Stage) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kymatui.domain.remembering import Memory
 from kymatui.domain.snapshots import Snapshot
@@ -15,13 +15,18 @@ from kymatui.engine.departing import Departure, Way
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.ports import Backup, Cluster
 
+if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Uninstall
+
 
 class KymaEdits(Protocol):
     """The edits of one Kyma."""
 
     def propose(self, toggle: Toggle) -> Proposal: ...
 
-    def carry_out(self, proposal: Proposal, cancel: threading.Event | None = None) -> int: ...
+    def carry_out(
+        self, proposal: Proposal, cancel: threading.Event | None = None, planned: Sequence[Uninstall] = ()
+    ) -> int: ...
 
     def follow(
         self,

@@ -11,6 +11,7 @@ from kymatui.cli.direct.options import cancellable
 from kymatui.cli.editing import action_words
 from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
+from kymatui.cli.uninstalling import consent_of
 from kymatui.domain.texts import counted, plain
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
 
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
     if options.by_hand is not None or options.runtime:
         raise UsageError("--fleet is about many runtimes", hint="leave --remote, --skr-kubeconfig, --skr-context out")
     with untouched():
-        campaign = Campaign(options, toggle, Pace(args.canaries, args.at_once, args.wait, args.timeout))
+        pace = Pace(args.canaries, args.at_once, args.wait, args.timeout)
+        campaign = Campaign(options, toggle, pace, consent_of(args))
         legs = campaign.plan(chosen(args, options))
         target = campaign.target
         assert target is not None
@@ -161,7 +163,8 @@ def _text(target: ClusterTarget, legs: Sequence[Leg], toggle: Toggle, form: str)
 
 
 def _rows(leg: Leg) -> list[tuple[str, ...]]:
-    words = leg.words or "; ".join(leg.effects)
+    first = [f"deletes {', '.join(leg.blocking)} first"] if leg.blocking and not leg.words else []
+    words = leg.words or "; ".join([*leg.effects, *first])
     lines = leg.lines or (("", "", ""),)
     return [
         (leg.runtime if not index else "", leg.outcome.value if not index else "", *line, words if not index else "")
@@ -183,6 +186,8 @@ def _json(legs: Sequence[Leg], toggle: Toggle) -> dict[str, Any]:
                 "words": leg.words or None,
                 "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
                 "effects": list(leg.effects),
+                "uninstalls": list(leg.uninstalls),
+                "blocking": list(leg.blocking),
                 "warnings": list(leg.warnings),
             }
             for leg in legs

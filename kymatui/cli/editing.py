@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.errors import ForbiddenError, ReadOnlyError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.domain.effects import Effect
     from kymatui.domain.labelling import LabelProposal
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
@@ -137,7 +138,16 @@ def hand_over(session: CatalogSession | PairSession, toggle: Toggle) -> str:
     return handing.told_after(known, handing.hand_over(cluster, known)) if known is not None else ""
 
 
-def plan_json(cluster: str, proposal: Proposal, outcome: str, words: str) -> dict[str, Any]:
+def plan_json(
+    cluster: str,
+    proposal: Proposal,
+    outcome: str,
+    words: str,
+    *,
+    refusals: Sequence[str],
+    uninstalls: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """One edit as a document; `uninstalls` are the modules that go, with what still exists of each."""
     edit = proposal.edit
     return {
         "cluster": cluster,
@@ -146,9 +156,15 @@ def plan_json(cluster: str, proposal: Proposal, outcome: str, words: str) -> dic
         "verb": proposal.toggle.verb.value,
         "before": edit.before if edit is not None else None,
         "after": edit.after if edit is not None else None,
-        "effects": [{"module": effect.module, "words": effect.words} for effect in proposal.effects],
-        "refusals": list(proposal.refusals),
+        "effects": effects_json(proposal.effects),
+        "uninstalls": list(uninstalls),
+        "refusals": list(refusals),
         "warnings": list(proposal.warnings),
         "outcome": outcome,
         "words": words,
     }
+
+
+def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:
+    """What becomes of each module; `kind` is for programs, `words` for people."""
+    return [{"module": one.module, "kind": one.kind.value, "words": one.words} for one in effects]

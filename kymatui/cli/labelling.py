@@ -6,19 +6,29 @@ import argparse
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli import uninstalling
 from kymatui.cli.asking import confirm
-from kymatui.cli.direct.options import cancellable
-from kymatui.cli.editing import add_editing, opened_to_edit, refuse_timeout, require_rights, tell_stage
+from kymatui.cli.direct.options import Teller, cancellable
+from kymatui.cli.editing import (
+    add_editing,
+    effects_json,
+    opened_to_edit,
+    refuse_timeout,
+    require_rights,
+    tell_stage,
+)
 from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.syncing import read_labels
 from kymatui.cli.targets import plan_document, plan_text
+from kymatui.cli.uninstalling import add_uninstalling
 from kymatui.domain.texts import plain
 from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Uninstall
     from kymatui.domain.labelling import LabelEdit, LabelProposal
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession
@@ -33,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="beta=true or internal=true allows such modules, beta- or internal- no longer; several are one edit",
     )
     add_editing(parser, remote="of this runtime's Kyma in the control plane: its name, its shoot or its id")
+    add_uninstalling(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,21 +84,28 @@ class _Run:
             return self._refused(proposal)
         if proposal.edit.is_empty:
             return self._answer(proposal, "unchanged", "the Kyma says so already")
+        modules = [one.module for one in proposal.effects if one.uninstalls]
+        found = toggling.uninstalls(modules, uninstalling.consent_of(self.args), self.args.timeout)
+        if refusals := uninstalling.refusals(found):
+            return self._refused(replace(proposal, refusal="; ".join(refusals)), found)
         if self.args.dry_run:
-            return self._answer(proposal, "planned", "nothing was done")
+            return self._answer(proposal, "planned", "nothing was done", found)
         require_rights(self.session, toggling, proposal)
-        say(plan_text(self.session.target, _plan(proposal, "table"), "table"), sys.stderr)
-        confirm(self.session.target, _action(proposal.edit), yes=self.args.yes)
+        say(self._text(proposal, found, "table"), sys.stderr)
+        following = uninstalling.consequence(found)
+        confirm(self.session.target, _action(proposal.edit), following, yes=self.args.yes)
         with cancellable() as cancel:
-            toggling.carry_out_labels(proposal.edit)  # cut off in the middle nobody would know what came of it
+            toggling.carry_out_labels(proposal, cancel, found, Teller())
             if not self.args.wait:
                 return self._answer(proposal, "accepted", "the Kyma is edited")
             return self._wait(toggling, proposal, cancel)
 
-    def _refused(self, proposal: LabelProposal) -> int:
+    def _refused(self, proposal: LabelProposal, found: Sequence[Uninstall] = ()) -> int:
         if self.args.output == "table":
+            if found:
+                say(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
             raise RefusedError(proposal.refusal, hint="nothing was changed")
-        self._answer(proposal, "refused", "nothing was changed")
+        self._answer(proposal, "refused", "nothing was changed", found)
         return RefusedError.exit_code
 
     def _wait(self, toggling: Toggling, proposal: LabelProposal, cancel: threading.Event) -> int:
@@ -99,15 +117,18 @@ class _Run:
             raise
         return self._answer(proposal, "done", last.words)
 
-    def _answer(self, proposal: LabelProposal, outcome: str, words: str) -> int:
+    def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
         form = self.args.output
         if form in ("json", "yaml"):
-            say(plan_document(self.session.target, _json(self.session.name, proposal, outcome, words), form))
+            say(plan_document(self.session.target, _json(self.session.name, proposal, outcome, words, found), form))
         elif outcome in ("planned", "refused"):
-            say(plan_text(self.session.target, _plan(proposal, form), form))
+            say(self._text(proposal, found, form))
         else:
             say(plain(words))
         return 0
+
+    def _text(self, proposal: LabelProposal, found: Sequence[Uninstall], form: str) -> str:
+        return plan_text(self.session.target, _plan(proposal, form, found), form)
 
 
 def _action(edit: LabelEdit) -> str:
@@ -116,7 +137,7 @@ def _action(edit: LabelEdit) -> str:
     return f"Label Kyma {edit.kyma.namespace}/{edit.kyma.name} {' '.join(changes)}"
 
 
-def _plan(proposal: LabelProposal, form: str) -> str:
+def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str:
     """The edit, what of the catalog comes and goes, and what becomes of which module; for people."""
     draw = markdown if form == "md" else table
     changes = proposal.edit.changes if proposal.edit is not None else ()
@@ -133,12 +154,15 @@ def _plan(proposal: LabelProposal, form: str) -> str:
         parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.words] for one in proposal.effects]))
     else:
         parts.append("no module is installed or uninstalled")
+    parts += uninstalling.parts(found, form)
     parts += [f"refused: {plain(proposal.refusal)}"] if proposal.refusal else []
     parts += [f"warning: {plain(text)}" for text in proposal.warnings]
     return "\n\n".join(parts)
 
 
-def _json(cluster: str, proposal: LabelProposal, outcome: str, words: str) -> dict[str, Any]:
+def _json(
+    cluster: str, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall]
+) -> dict[str, Any]:
     edit = proposal.edit
     copies = (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
     return {
@@ -149,8 +173,9 @@ def _json(cluster: str, proposal: LabelProposal, outcome: str, words: str) -> di
             for one in (edit.changes if edit is not None else ())
         ],
         "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
-        "effects": [{"module": one.module, "words": one.words} for one in proposal.effects],
+        "effects": effects_json(proposal.effects),
         "uninstalls": [one.module for one in proposal.effects if one.uninstalls],
+        "managed": uninstalling.uninstalls_json(found),
         "refusals": [proposal.refusal] if proposal.refusal else [],
         "warnings": list(proposal.warnings),
         "outcome": outcome,

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.comparing import configure_runtime, look
+from kymatui.cli.editing import effects_json
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
 from kymatui.errors import NotFoundError, RefusedError, UsageError
@@ -149,7 +150,7 @@ def _preview_json(pair: Pair, found: Relabelling) -> dict[str, Any]:
         "comes": [_json(entry) for entry in found.offered],
         "goes": [_json(entry) for entry in found.withdrawn],
         "changes": [_json(entry) for entry in found.changed],
-        "effects": [{"module": effect.module, "words": effect.words} for effect in found.effects],
+        "effects": effects_json(found.effects),
         "uninstalls": list(found.uninstalls),
         "warnings": list(found.warnings),
     }

@@ -17,6 +17,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     UNREACHED = "unreached"
     DONE = "done"
+    STAYS = "stays"  # edited, and lifecycle-manager keeps the version: it never downgrades
     ACCEPTED = "accepted"  # edited, and nobody waited for what that sets off
     FAILED = "failed"
     NOT_BEGUN = "not begun"
@@ -24,17 +25,21 @@ class Outcome(StrEnum):
 
 _AHEAD = (Outcome.UNDER_WAY, Outcome.PLANNED)
 _GOOD = (*_AHEAD, Outcome.UNCHANGED, Outcome.DONE, Outcome.ACCEPTED)
+_STOPS = (Outcome.REFUSED, Outcome.UNREACHED, Outcome.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One runtime; `lines` are field, before and after, `effects` what becomes of modules, `words` what came of it."""
+    """One runtime; `lines` are field, before and after, `effects` what becomes of modules, `uninstalls` those of them
+    that go and `blocking` the objects that are deleted before them, `words` what came of it."""
 
     runtime: str
     outcome: Outcome
     words: str = ""
     lines: tuple[tuple[str, str, str], ...] = ()
     effects: tuple[str, ...] = ()
+    uninstalls: tuple[str, ...] = ()
+    blocking: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -50,6 +55,11 @@ class Leg:
     @property
     def is_good(self) -> bool:
         return self.outcome in _GOOD
+
+    @property
+    def stops(self) -> bool:
+        """Whether no further runtime is edited after it."""
+        return self.outcome in _STOPS
 
 
 def counts(legs: Sequence[Leg]) -> Mapping[Outcome, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kymatui.domain.effects import Effect
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.labelling import LabelEdit, LabelProposal
 from kymatui.domain.objects import read_ref
@@ -15,7 +16,6 @@ from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Catalog, Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.stages import Phase, Stage, installed
-from kymatui.domain.toggling import Effect
 
 
 def label_stage(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> Stage:

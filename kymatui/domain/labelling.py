@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kymatui.domain.catalog import Memory, Settings, catalog
+from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.pairs.kymas import owner_in
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.toggling import Effect, effects, no_kyma
+from kymatui.domain.toggling import no_kyma
 
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 

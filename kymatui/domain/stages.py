@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -14,10 +14,12 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
+from kymatui.domain.refusals import HeldBack
 from kymatui.domain.rows import Catalog, Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.states import State
 from kymatui.domain.toggling import Toggle, Verb
+from kymatui.domain.wording import held_back_words
 
 _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
 
@@ -50,12 +52,17 @@ def phases(verb: Verb) -> tuple[Phase, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where it stands, in a sentence. `lost`: somebody else has changed it since; it is not followed further."""
+    """Where it stands, in a sentence.
+
+    `lost` says that another client has changed the entry since, and it is not followed further; `held` that what was
+    asked for does not come, since lifecycle-manager keeps the version that is installed.
+    """
 
     words: str
     actor: Actor = Actor.NOBODY
     finished: bool = False
     lost: bool = False
+    held: bool = False
     phase: Phase = Phase.ACCEPTED
 
 
@@ -77,7 +84,15 @@ def stage(toggle: Toggle, edit: KymaEdit, generation: int, snapshot: Snapshot, s
         case Verb.POLICY:
             return Stage("the policy is set", finished=True, phase=Phase.SET)
         case Verb.ENABLE | Verb.CHANNEL | Verb.MANAGE:
-            return installed(toggle.module, row)
+            return _held(installed(toggle.module, row), toggle, row)
+
+
+def _held(found: Stage, toggle: Toggle, row: Row | None) -> Stage:
+    """A channel that was asked for has its version only where lifecycle-manager moves to it."""
+    refusal = row.resolution.refusal if row is not None else None
+    if not found.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
+        return found
+    return replace(found, words=f"{toggle.module} {held_back_words(refusal)}", held=True)
 
 
 def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:

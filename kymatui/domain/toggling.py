@@ -13,14 +13,15 @@ from enum import StrEnum
 from kymatui.domain import edits
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.edits import KymaEdit
+from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.objects import read_ref
 from kymatui.domain.presence import Presence
-from kymatui.domain.refusals import HeldBack, Refusal
+from kymatui.domain.refusals import HeldBack
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.states import State
-from kymatui.domain.versions import order, same
+from kymatui.domain.versions import same
 from kymatui.domain.wording import refusal_words
 
 
@@ -43,26 +44,6 @@ class Toggle:
     module: str
     channel: str | None = None
     policy: Policy | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What becomes of one module: its rows before and after, and a sentence."""
-
-    module: str
-    before: Row | None
-    after: Row | None
-    words: str
-
-    @property
-    def uninstalls(self) -> bool:
-        """Whether what is there of the module goes away."""
-        return self.words.startswith("is uninstalled") or (self.after is None and bool(self.before))
-
-    @property
-    def installs(self) -> bool:
-        """Whether the module comes, and was not there."""
-        return not self.uninstalls and (self.before is None or not self.before.installed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,71 +270,14 @@ def _of_enabling(row: Row | None) -> Iterator[str]:
 
 def _of_disabling(case: _Case) -> Iterator[str]:
     row = case.was
-    left = len(row.checked) if row is not None else 0
     ignored = case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE
     if case.edit.before is not None and case.edit.before.get("managed") is False:
         yield "the module stays installed, and nobody manages it"
         return
-    yield "what the module created goes with it: its resources, and what its manager keeps for them"
-    names = ", ".join(str(item.resource) for item in row.checked[:3]) if row is not None else ""
-    if left and ignored:
-        yield f"the policy is Ignore: the deletion waits until somebody deletes {names}"
-    elif left:
-        yield f"the default resource is deleted too; any other of {left} would hold the deletion up: {names}"
-
-
-# what becomes of the modules
-
-
-def effects(before: Catalog, after: Catalog) -> tuple[Effect, ...]:
-    """What becomes of each module between two catalogs; nothing of those that stay as they are."""
-    return tuple(_effects(before, after))
-
-
-def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:
-    for name in sorted({row.name for row in (*before.rows, *after.rows)}):
-        was, will = before.row(name), after.row(name)
-        if words := _effect(was, will):
-            yield Effect(name, was, will, words)
-
-
-def _effect(was: Row | None, will: Row | None) -> str:
-    asked = was is not None and was.presence is not Presence.NOT_INSTALLED and was.managed
-    if will is None:
-        return "is gone from the catalog" if was is not None else ""
-    refusal = will.resolution.refusal
-    before = was.resolution.refusal if was is not None else None
-    if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
-        return "is uninstalled"
-    if refusal is None and before is not None and before.uninstalls and will.managed:
-        return f"is installed in {will.desired}"
-    if will.presence is Presence.DELETING and was is not None and was.presence is not Presence.DELETING:
-        return f"is uninstalled ({was.installed})" if was.installed else "is uninstalled"
-    if not will.managed:
-        return _no_longer_managed(will) if asked else ""
-    if was is None or not was.managed:
-        return f"is installed in {will.desired}" if will.desired else "is asked for"
-    if was.desired != will.desired:
-        return _moved(was, will)
-    return f"moves to channel {will.channel}" if was.channel != will.channel else ""
-
-
-def _is_there(row: Row | None) -> bool:
-    return row is None or row.presence is not Presence.NOT_INSTALLED
-
-
-def _refused_as_before(was: Row | None, refusal: Refusal) -> bool:
-    return was is not None and type(was.resolution.refusal) is type(refusal)
-
-
-def _no_longer_managed(will: Row) -> str:
-    return "stays as it is, unmanaged" if will.presence is Presence.UNMANAGED else "is no longer asked for"
-
-
-def _moved(was: Row, will: Row) -> str:
-    if not was.installed:
-        return f"is installed in {will.desired} instead of {was.desired}"
-    if same(was.installed, will.desired):
-        return f"stays at {was.installed}"
-    higher = order(will.desired) > order(was.installed) if will.desired else False
-    return f"goes {'up' if higher else 'down'} from {was.installed} to {will.desired or 'nothing'}"
+    if row is None or not row.checked:
+        return
+    if ignored:
+        names = ", ".join(str(item.resource) for item in row.checked[:3])
+        yield f"the policy is Ignore: lifecycle-manager deletes no module CR, and waits until {names} is deleted"
+    else:
+        yield "the default CR is deleted with the module; anything else that it manages blocks the deletion"

@@ -53,6 +53,12 @@ def refusal_words(refusal: Refusal) -> str:
             return _more_refusal_words(refusal)
 
 
+def held_back_words(refusal: r.HeldBack) -> str:
+    """What becomes of a module in a channel whose version is older than the one installed."""
+    channel = f"channel {refusal.to_channel} ({refusal.offered})"
+    return f"stays at {refusal.installed}: newer than {channel}, never downgraded automatically"
+
+
 def _more_refusal_words(refusal: Refusal) -> str:
     match refusal:
         case r.InternalOnly():

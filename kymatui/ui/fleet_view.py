@@ -15,6 +15,7 @@ from kymatui.ui.mailbox import Mailbox, Pigeonhole
 from kymatui.ui.presenters.connection import Connection, describe
 
 if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Consent
     from kymatui.domain.fleet_pictures import FleetPicture, Key
     from kymatui.domain.resolution import Rules
     from kymatui.domain.targets import ClusterTarget
@@ -44,7 +45,7 @@ class FleetSource(Followed, Protocol):
 
     def chains(self) -> Sequence[Chain]: ...
 
-    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign: ...
+    def campaign(self, toggle: Toggle, pace: Pace, consent: Consent | None = None) -> Campaign: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from kymatui.actions.uninstall import Consent, Uninstall
 from kymatui.domain.campaigns import Leg, Outcome, waves
-from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, UnreachableError
+from kymatui.errors import (
+    CancelledError,
+    ForbiddenError,
+    KymatuiError,
+    OutdatedError,
+    PartlyDoneError,
+    UnreachableError,
+)
 from kymatui.wiring.campaign_books import CampaignBook
 from kymatui.wiring.control_planes import ControlPlane
 from kymatui.wiring.pair_toggling import PairToggling
 from kymatui.wiring.pairs import PairSession
 from kymatui.wiring.targets import target_of
+from kymatui.wiring.toggling import Started
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet_pictures import Key
@@ -49,11 +58,14 @@ class Campaign:
     The control plane is listed once for all of them; each runtime is asked by itself, and let go of again.
     """
 
-    def __init__(self, options: RemoteOptions, toggle: Toggle, pace: Pace) -> None:
+    def __init__(self, options: RemoteOptions, toggle: Toggle, pace: Pace, consent: Consent | None = None) -> None:
         self._options, self._toggle, self._pace = options, toggle, pace
+        self._consent = consent or Consent()
         self._begun: frozenset[str] = frozenset()
         self.target: ClusterTarget | None = None
         """The control plane, once something is planned."""
+        self._uninstalls: dict[str, Sequence[Uninstall]] = {}
+        """What each runtime's plan showed of the modules that it uninstalls."""
 
     def plan(self, runtimes: Sequence[str], tell: Callable[[Leg], None] = lambda _: None) -> list[Leg]:
         """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
@@ -88,12 +100,24 @@ class Campaign:
         try:
             toggling = PairToggling(session)
             proposal = self._proposed(toggling)
-            found = _leg(name, proposal)
+            found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
             return self._standing(found, toggling, proposal) if found.outcome is Outcome.UNCHANGED else found
         except KymatuiError as error:
             return Leg(name, Outcome.UNREACHED, str(error))
         finally:
             session.close()
+
+    def _with_uninstalls(self, leg: Leg, toggling: PairToggling, proposal: Proposal) -> Leg:
+        """With what has to be deleted before the modules that go; refused where that, or the look, is not allowed."""
+        if leg.outcome is not Outcome.PLANNED or not leg.uninstalls:
+            return leg
+        found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
+        blocking = tuple(str(ref) for one in found for ref in one.blocking)
+        said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
+        if said:
+            return replace(leg, outcome=Outcome.REFUSED, words="; ".join(said), blocking=blocking)
+        self._uninstalls[leg.runtime] = found
+        return replace(leg, blocking=blocking)
 
     def _proposed(self, toggling: PairToggling) -> Proposal:
         """As for one runtime, but that what is disabled already is done, and not refused."""
@@ -158,7 +182,7 @@ class Campaign:
                 begins(wave)
                 for ended in pool.map(edited, wave):
                     found[ended.runtime] = ended
-                    failed = failed or not ended.is_good
+                    failed = failed or ended.stops
         return [found[leg.runtime] for leg in legs]
 
     @contextmanager
@@ -222,7 +246,7 @@ class Campaign:
             return replace(leg, outcome=Outcome.NOT_BEGUN)
         book.begun(leg.runtime)
         try:
-            generation = toggling.carry_out(proposal)
+            generation = toggling.carry_out(proposal, planned=self._uninstalls.get(leg.runtime, ()))
         except KymatuiError:
             book.failed(leg.runtime)
             raise
@@ -242,14 +266,18 @@ class Campaign:
         book: CampaignBook,
     ) -> Leg:
         try:
-            last = toggling.follow(proposal, generation, changed, self._pace.timeout, lambda _: None, cancel)
+            started = [Started(proposal, generation)]
+            (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
         except CancelledError as error:
             return replace(leg, outcome=Outcome.ACCEPTED, words=str(error))
         except KymatuiError:
             book.failed(leg.runtime)
             raise
+        if end.failed and not end.stage.held:
+            book.failed(leg.runtime)
+            raise PartlyDoneError(end.failed)
         book.done(leg.runtime)
-        return replace(leg, outcome=Outcome.DONE, words=last.words)
+        return replace(leg, outcome=Outcome.STAYS if end.stage.held else Outcome.DONE, words=end.stage.words)
 
 
 def _without_strangers(legs: list[Leg]) -> list[Leg]:
@@ -271,4 +299,5 @@ def _leg(name: str, proposal: Proposal) -> Leg:
         return Leg(name, Outcome.REFUSED, "; ".join(proposal.refusals), lines)
     if proposal.is_done:
         return Leg(name, Outcome.UNCHANGED, "the Kyma says so already")
-    return Leg(name, Outcome.PLANNED, "", lines, effects, proposal.warnings)
+    uninstalls = tuple(effect.module for effect in proposal.effects if effect.uninstalls)
+    return Leg(name, Outcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings)

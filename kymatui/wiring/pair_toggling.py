@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,11 +11,12 @@ from kymatui.domain.problems import Actor
 from kymatui.wiring.toggling import Toggling
 
 if TYPE_CHECKING:
-    from kymatui.domain.labelling import LabelEdit, LabelProposal, Labels
+    from kymatui.domain.labelling import LabelProposal, Labels
     from kymatui.domain.pairs.offering import SyncPlan
     from kymatui.domain.remembering import Memory
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
+    from kymatui.engine.ports import Cluster
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.runtime_sessions import RuntimeSession
     from kymatui.wiring.sessions import CatalogSession
@@ -71,10 +71,9 @@ class PairToggling(Toggling):
         )
         return replace(found, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
 
-    def carry_out_labels(self, edit: LabelEdit, cancel: threading.Event | None = None) -> None:
-        from kymatui.engine.toggling import carry_out_labels
-
-        carry_out_labels(self._pair.home, edit, cancel)
+    @property
+    def _labelled(self) -> Cluster:
+        return self._pair.home
 
     def may_write(self, proposal: Proposal | LabelProposal) -> bool:
         from kymatui.domain.labelling import LabelProposal

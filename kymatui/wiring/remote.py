@@ -17,6 +17,7 @@ from kymatui.wiring.runtime_sessions import RuntimeSession
 from kymatui.wiring.runtimes import owner_of
 
 if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Consent
     from kymatui.adapters.kube.watching import Timing
     from kymatui.domain.snapshots import Feed
     from kymatui.domain.targets import ClusterTarget
@@ -137,13 +138,13 @@ class RemoteSession:
 
         return chains(control_side(self.home), None)
 
-    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
+    def campaign(self, toggle: Toggle, pace: Pace, consent: Consent | None = None) -> Campaign:
         """One edit over many runtimes; ConfigurationError where the one runtime's cluster was named by hand."""
         from kymatui.wiring.campaigns import Campaign
 
         if self._options.by_hand is not None:
             raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
-        return Campaign(replace(self._options, runtime=""), toggle, pace)
+        return Campaign(replace(self._options, runtime=""), toggle, pace, consent)
 
     def retry(self) -> None:
         self._rules.clear()

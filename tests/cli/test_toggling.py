@@ -5,14 +5,23 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kymatui.cli.main import main
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import PatchKind
+from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.options import SessionOptions
 from tests.sandboxes.starting import told_sandbox
+
+FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
+KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
 
 pytestmark = pytest.mark.xdist_group("toggling")  # one sandbox for all of them
 
@@ -55,7 +64,7 @@ def test_a_plan_is_printed_and_nothing_is_done(capsys: pytest.CaptureFixture[str
         "after": {"name": "connectivity-proxy"},
         "outcome": "planned",
     }
-    assert found["effects"] == [{"module": "connectivity-proxy", "words": "is installed in 1.0.2"}]
+    assert found["effects"] == [{"module": "connectivity-proxy", "kind": "install", "words": "is installed in 1.0.2"}]
     assert module(capsys, "connectivity-proxy")["managed"] is False
 
 
@@ -89,24 +98,107 @@ def test_a_module_is_disabled_and_followed_until_it_is_gone(capsys: pytest.Captu
     status, out, err = run(capsys, "disable", "application-connector", "--yes", "-o", "json")
     found = json.loads(out)
     assert (status, found["outcome"]) == (0, "done")
-    assert found["effects"] == [{"module": "application-connector", "words": "is uninstalled (1.1.7)"}]
-    assert "warning: what the module created goes with it" in err
+    words = "is uninstalled (1.1.7)"
+    assert found["effects"] == [{"module": "application-connector", "kind": "uninstall", "words": words}]
+    assert "the default CR is deleted with the module" in err
     assert module(capsys, "application-connector")["state"] == "NotInstalled"
 
 
-def test_what_holds_a_deletion_up_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "disable", "serverless", "--yes", "--timeout", "3", "-o", "json")
-    assert (status, json.loads(out)["outcome"]) == (3, "unfinished")
-    assert "cannot be deleted while these exist: 3 Function" in err
-    assert "the Kyma is edited; not finished within 3 s" in err
-    status, out, err = run(capsys, "disable", "serverless", "--yes", "--timeout", "0.1")
-    assert (status, out) == (3, ""), "who comes again waits for it, too"
+def functions(kubeconfig: Path) -> list[str]:
+    return sorted(one["metadata"]["name"] for one in open_cluster(SessionOptions(str(kubeconfig))).list(FUNCTION))
+
+
+def test_what_would_block_a_deletion_is_listed_and_refused_before_anything_is_edited(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path
+) -> None:
+    before = functions(kubeconfig)
+    for words in (["serverless"], ["serverless", "telemetry"]):
+        status, out, err = run(capsys, "disable", *words, "--yes")
+        assert (status, out) == (2, "")
+        assert "serverless still manages 3 object(s): Function" in err
+        assert "--cascade" in err
+        assert "Function shop/price" in err, "the plan lists them"
+    status, out, _ = run(capsys, "disable", "serverless", "--dry-run", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"]) == (2, "refused")
+    (gone,) = found["uninstalls"]
+    assert [one["object"].split()[0] for one in gone["remaining"]].count("Function") == 3
+    assert (module(capsys, "serverless")["managed"], functions(kubeconfig)) == (True, before)
+    assert module(capsys, "telemetry")["managed"] is True
+
+
+def test_what_comes_between_the_plan_and_the_yes_is_not_deleted(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        body = {
+            "apiVersion": "serverless.kyma-project.io/v1alpha2",
+            "kind": "Function",
+            "metadata": {"name": "late", "namespace": "default"},
+            "spec": {"runtime": "nodejs20", "source": {"inline": {"source": "x"}}},
+        }
+        open_cluster(SessionOptions(str(kubeconfig))).apply(body, manager="someone")
+
+    monkeypatch.setattr("kymatui.cli.kyma_edits.confirm", late)
+    before = functions(kubeconfig)
+    status, _, err = run(capsys, "disable", "serverless", "--cascade")
+    assert (status, "Function default/late was created after the plan was displayed" in err) == (2, True), err
+    assert functions(kubeconfig) == sorted([*before, "late"])
+    assert module(capsys, "serverless")["managed"] is True
+    open_cluster(SessionOptions(str(kubeconfig))).delete(ObjectRef(FUNCTION, "default", "late"))
+
+
+def test_a_deletion_that_is_blocked_ends_with_what_a_person_has_to_do(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path
+) -> None:
+    cluster = open_cluster(SessionOptions(str(kubeconfig)))
+    kyma = cluster.get(KYMA)
+    assert kyma is not None
+    left = [entry for entry in kyma["spec"]["modules"] if entry["name"] != "serverless"]
+    cluster.patch(KYMA, {"spec": {"modules": left}}, PatchKind.MERGE, manager="someone")
+    began = time.monotonic()
+    status, out, err = run(capsys, "disable", "serverless", "--yes", "-o", "json")
+    assert (status, json.loads(out)["outcome"]) == (3, "unfinished"), err
+    assert "nothing was changed; action needed: " in err
     assert "3 Function" in err
+    assert time.monotonic() - began < 60
     status, out, err = run(capsys, "disable", "serverless", "nonsense", "--yes")
     assert (status, "nonsense is not in the list" in err, "serverless is not" in err) == (2, True, False)
-    status, out, err = run(capsys, "disable", "serverless", "telemetry", "--yes", "--timeout", "0.1")
-    assert "the entry of telemetry is edited" in err
-    assert (status, "2 of 2 are not done: serverless: the Kyma is edited; not finished" in err) == (3, True)
+
+
+def test_with_cascade_what_was_listed_goes_first_with_a_backup(
+    capsys: pytest.CaptureFixture[str], kubeconfig: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.yaml"
+    status, out, err = run(capsys, "disable", "serverless", "--cascade", "--yes", "--backup", str(kept))
+    assert (status, out) == (0, "serverless: serverless is gone from the Kyma\n"), err
+    assert f"4 objects saved in {kept}" in err
+    kinds = [body["kind"] for body in yaml.safe_load_all(kept.read_text())]
+    assert kinds.count("Function") == 3
+    assert functions(kubeconfig) == []
+    assert module(capsys, "serverless")["state"] == "NotInstalled"
+
+
+def test_a_channel_with_an_older_version_leaves_the_module_as_it_is_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = run(capsys, "channel", "istio", "regular", "--yes")
+    assert (status, out) == (3, ""), err
+    assert "goes down" not in err
+    assert err.count("stays at 1.12.0: newer than channel regular (1.11.0), never downgraded automatically") >= 2
+    assert module(capsys, "istio")["installed"] == "1.12.0"
+    assert run(capsys, "channel", "istio", "fast", "--yes")[0] == 0
+
+
+def test_what_only_a_person_can_unblock_ends_the_wait_and_the_others_are_seen_to_their_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    began = time.monotonic()
+    status, out, err = run(capsys, "enable", "keda", "telemetry", "--yes", "-o", "json")
+    found = {one["module"]: one["outcome"] for one in json.loads(out)["edits"]}
+    assert (status, found) == (3, {"keda": "unfinished", "telemetry": "unchanged"}), err
+    assert "keda: nothing was changed; action needed: " in err
+    assert time.monotonic() - began < 60
 
 
 def test_a_module_is_let_go_and_then_leaves_the_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +272,7 @@ def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, "unmanage", "istio", "keda", "--yes", "--timeout", "3", "-o", "json")
+    status, out, err = run(capsys, "unmanage", "istio", "keda", "--yes", "--timeout", "5", "-o", "json")
     found = json.loads(out)
     assert (status, found["outcome"]) == (3, "unfinished")
     assert {one["module"]: one["outcome"] for one in found["edits"]} == {"istio": "done", "keda": "unfinished"}

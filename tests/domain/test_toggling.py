@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kymatui.domain import edits
 from kymatui.domain.edits import KymaEdit, edit_entry
+from kymatui.domain.effects import EffectKind
 from kymatui.domain.kymas import Policy
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.toggling import Proposal, Toggle, Verb, propose
@@ -188,6 +189,9 @@ def test_what_it_does_is_said_before(verb: Verb, channel: str | None, objects: J
 def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
     found = proposal(Verb.CHANNEL, "slow", kymas=[asked()], **RUNNING)
     assert not found.is_refused
+    (effect,) = found.effects
+    words = "stays at 1.3.1: newer than channel slow (1.2.0), never downgraded automatically"
+    assert (effect.kind, effect.words) == (EffectKind.HELD_BACK, words)
     assert any("not downgraded; to go lower, delete the module and add it again" in text for text in found.warnings)
 
 
@@ -298,8 +302,11 @@ def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() ->
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"customResourcePolicy": "Ignore"}, "the deletion waits until somebody deletes Mod kyma-system/default"),
-        ({}, "the default resource is deleted too; any other of 1 would hold the deletion up"),
+        (
+            {"customResourcePolicy": "Ignore"},
+            "and waits until Mod kyma-system/default is deleted",
+        ),
+        ({}, "the default CR is deleted with the module; anything else that it manages blocks the deletion"),
     ],
 )
 def test_disabling_says_what_becomes_of_the_resources(entry: Json, words: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kymatui.actions.uninstall import Consent
 from kymatui.domain.fleet_manifests import ManifestSight, read_sight
 from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
 from kymatui.domain.fleets import fleet
@@ -218,7 +219,7 @@ class StillFleet:
     def chains(self) -> tuple[Chain, ...]:
         return Parts().chains()
 
-    def campaign(self, toggle: Toggle, pace: Pace) -> Campaign:
+    def campaign(self, toggle: Toggle, pace: Pace, consent: Consent | None = None) -> Campaign:
         raise AssertionError(f"nobody plans {toggle} here, in {pace}")
 
     def change(self, *kymas: b.Json, gone: Sequence[Key] = ()) -> None:

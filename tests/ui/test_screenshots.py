@@ -39,7 +39,7 @@ from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
-from tests.ui.worlds import StillSession, app_on, world
+from tests.ui.worlds import StillSession, app_on, uninstall, world
 
 pytestmark = pytest.mark.xdist_group("pictures-fleet")  # most of them come from one app
 
@@ -177,6 +177,7 @@ def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(
 @pytest.mark.parametrize("name", list(SCENES))
 def test_the_picture_is_what_the_screen_looks_like(name: str, stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
+    monkeypatch.setattr(Toggling, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
     monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
     own = (name,) if name in CHANGING else ()

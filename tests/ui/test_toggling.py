@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.menu import MenuScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.ui.widgets.frame import TopLine
-from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
+from kymatui.ui.widgets.plan_parts import DiffView, PlanTable, Tick
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.toggling import Toggling
@@ -36,7 +35,7 @@ from tests.domain import builders as b
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text
 from tests.ui.stages import Stage, Stages
-from tests.ui.worlds import StillSession, app_on, installed, world
+from tests.ui.worlds import StillSession, app_on, installed, uninstall, world
 
 pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
 
@@ -180,10 +179,10 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
 def but_for(module: str, carry_out: Callable[..., int]) -> Callable[..., int]:
     """The edits of all modules but one, which somebody else has changed."""
 
-    def edit(toggling: Toggling, proposal: Proposal, cancel: threading.Event | None = None) -> int:
+    def edit(toggling: Toggling, proposal: Proposal, *given: Any) -> int:
         if proposal.toggle.module == module:
             raise OutdatedError(f"somebody else has changed {module}")
-        return carry_out(toggling, proposal, cancel)
+        return carry_out(toggling, proposal, *given)
 
     return edit
 
@@ -207,8 +206,8 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
     await person.types("disable")
     await person.sees(PlanScreen)
     assert "left out: warden is mandatory" in text(person.app, "#plan-words")
-    assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-"]
-    assert text(person.app, "#plan-head").splitlines()[1].startswith("- delete 2")
+    assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-", "-", "-"], "the default CRs too"
+    assert "- delete 4" in text(person.app, "#plan-head")
     await person.press("enter")
     assert isinstance(person.app.screen, PlanScreen)
     await person.press("space", "tab", "space")
@@ -217,6 +216,26 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
         "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
     )
     assert {"application-connector", "telemetry"}.isdisjoint(entries(cluster))
+
+
+async def test_what_blocks_a_deletion_is_listed_and_deleted_only_where_that_is_ticked(
+    cluster: Cluster, pilot: Pilot[Any]
+) -> None:
+    person = Person(pilot)
+    await person.at("serverless")
+    await person.press("a")
+    await person.sees(MenuScreen)
+    assert person.app.screen.query_one(PlanTable).cursor_key not in ("disable", "delete")
+    await person.press("escape")
+    await person.types("disable")
+    await person.sees(PlanScreen)
+    assert sum("Function " in line for line in person.lines()) == 3, person.lines()
+    assert [one.consent.id for one in person.app.screen.query(Tick)] == ["uninstall serverless", "cascade serverless"]
+    await person.press("enter", "space", "enter")
+    await person.until(lambda: "also delete 3 objects" in text(person.app, ".plan-tick:focus"))
+    await person.press("escape")
+    assert "serverless" in entries(cluster)
+    assert len(cluster.list(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"))) == 3
 
 
 async def test_what_somebody_else_changed_meanwhile_is_seen_and_planned_anew(
@@ -336,6 +355,7 @@ async def test_in_a_narrow_terminal_the_manager_is_two_words_at_most() -> None:
 
 async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
+    monkeypatch.setattr(Toggling, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     beta = [b.template("istio", version, labelled=b.labels(beta="true")) for version in ("1.20.3", "1.21.0")]
     others = [one for one in world().templates if not one["metadata"]["name"].startswith("istio-1.2")]
     kyma = {**world().kymas[0]}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from kymatui.actions.delete import DeletionPlan, DeletionRequest
+from kymatui.actions.uninstall import Uninstall
 from kymatui.domain.locating import Locations
-from kymatui.domain.refs import ObjectRef
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot, place_feed
 from kymatui.domain.targets import ClusterTarget
+from kymatui.engine.departing import Charge, Departure
+from kymatui.engine.remaining import Instance, Instances
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.settings.loading import Settings
 from kymatui.ui.app import KymatuiApp
@@ -227,3 +232,16 @@ def failing_app(error: KymatuiError) -> KymatuiApp:
         raise error
 
     return KymatuiApp(connect, context="prod-eu", clock=lambda: b.NOW)
+
+
+def uninstall(module: str) -> Uninstall:
+    """What is left of a module that goes: its default CR, and an APIRule of a user where it has such."""
+    default = Instance(ObjectRef(b.gvk(module), "kyma-system", "default"), "u1", ours=True)
+    kind = GroupVersionKind("gateway.kyma-project.io", "v2", "APIRule")
+    rule = Instance(ObjectRef(kind, "billing", "invoices"), "u2", maker="kubectl-edit")
+    instances = (default, rule) if module == "api-gateway" else (default,)
+    seen = Departure(
+        "prod", module, Charge.KYMA, remaining=Instances(instances), default=default, requested=True, runs=True
+    )
+    request = DeletionRequest(module, cascade=True, backup=Path("backup.yaml"))
+    return Uninstall(request, DeletionPlan(request, seen))

@@ -29,11 +29,7 @@ def departure_text(seen: Departure, form: str) -> str:
         parts.append(f"on {plain(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
     if seen.refusal:
         parts.append(plain(seen.refusal))
-    instances = seen.remaining.instances
-    if instances:
-        heads = ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
-        parts.append(draw(heads, [_row(one, seen) for one in instances]))
-    parts += [f"unknown: {kind} may not be listed: {plain(reason)}" for kind, reason in seen.remaining.unknown]
+    parts += remaining_parts(seen, form)
     if seen.warning:
         parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
     if seen.advice:
@@ -69,6 +65,14 @@ def _who_deletes(seen: Departure) -> str:
     first = f"kymatui deletes {counted(count, 'managed resource')} first; then " if count else ""
     entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
     return f"{first}{entry}lifecycle-manager deletes the module's own objects"
+
+
+def remaining_parts(seen: Departure, form: str) -> list[str]:
+    """What the module still manages, and the kinds that cannot be listed."""
+    draw, heads = markdown if form == "md" else table, ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
+    instances = seen.remaining.instances
+    parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
+    return parts + [f"unknown: {kind} may not be listed: {plain(reason)}" for kind, reason in seen.remaining.unknown]
 
 
 def _word(step: Step) -> str:
@@ -107,8 +111,7 @@ def departure_json(
         "stations": [
             {"title": one.title, "progressed": one.progressed.value, "words": one.words} for one in stations(seen)
         ],
-        "remaining": [_instance_json(one) for one in seen.remaining.instances],
-        "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
+        **remaining_json(seen),
         "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
         "hooks": [
             {"event": step.event, "weight": step.wave, **step_json(step)}
@@ -118,6 +121,14 @@ def departure_json(
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
         "outcome": outcome,
+    }
+
+
+def remaining_json(seen: Departure) -> dict[str, Any]:
+    """`{"remaining": […], "unknown": […]}`: what the module still manages, and the kinds that cannot be listed."""
+    return {
+        "remaining": [_instance_json(one) for one in seen.remaining.instances],
+        "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
     }
 
 

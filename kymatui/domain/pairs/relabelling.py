@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kymatui.domain.catalog import catalog
+from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.objects import LABEL_SKIP
 from kymatui.domain.pairs.offering import Copies, Entry, sync_plan
@@ -14,7 +15,6 @@ from kymatui.domain.reading import Reader
 from kymatui.domain.shelves import read_shelf
 from kymatui.domain.snapshots import Object
 from kymatui.domain.subjects import Settings
-from kymatui.domain.toggling import Effect, effects
 
 Labels = Mapping[str, str | None]
 """Labels to set; None takes one away."""
@@ -35,7 +35,7 @@ class Relabelling:
     @property
     def uninstalls(self) -> tuple[str, ...]:
         """The modules that would be uninstalled."""
-        return tuple(effect.module for effect in self.effects if effect.words.startswith("is uninstalled"))
+        return tuple(effect.module for effect in self.effects if effect.uninstalls)
 
 
 def relabelled(raw: Object, labels: Labels) -> Object:

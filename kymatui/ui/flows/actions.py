@@ -31,7 +31,7 @@ Flow = Coroutine[Any, Any, None]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One line of the menu; `many` says whether it takes several modules at once."""
+    """One line of the menu; `many` says whether it takes several modules at once, `destroys` whether a module goes."""
 
     id: str
     label: str
@@ -39,6 +39,7 @@ class Action:
     start: Callable[[KymatuiApp, Sequence[str]], Flow]
     why_off: Callable[[KymatuiApp, Sequence[str]], str] = lambda app, names: ""
     many: bool = True
+    destroys: bool = False
 
 
 _VERBS = {
@@ -68,6 +69,7 @@ ACTIONS: tuple[Action, ...] = (
             "m" if verb in (Verb.MANAGE, Verb.UNMANAGE) else "",
             partial(_start, verb),
             partial(_why_off, verb),
+            destroys=verb is Verb.DISABLE,
         )
         for verb, label in _VERBS.items()
     ),
@@ -99,7 +101,7 @@ ACTIONS: tuple[Action, ...] = (
         upgrade,
         lambda app, names: why_not(app, names, upgrade=True),
     ),
-    Action("delete", "delete, guided…", "ctrl-d", start, not_there),
+    Action("delete", "delete, guided…", "ctrl-d", start, not_there, destroys=True),
     Action(
         "restore",
         "restore what was deleted of it…",
@@ -126,7 +128,7 @@ async def menu(app: KymatuiApp, names: Sequence[str]) -> None:
 def _items(app: KymatuiApp, names: Sequence[str]) -> Iterator[MenuItem]:
     for one in ACTIONS:
         off = "one module at a time" if len(names) > 1 and not one.many else _off(one, app, names)
-        yield MenuItem(one.id, one.label, one.key, off)
+        yield MenuItem(one.id, one.label, one.key, off, one.destroys)
 
 
 def _off(action: Action, app: KymatuiApp, names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.uninstall import Consent
 from kymatui.domain.campaigns import Leg, outcome_counts, waves
 from kymatui.domain.kymas import Policy
 from kymatui.domain.previews import Verdict
@@ -33,6 +34,11 @@ _WORDS = {
     Verb.UNMANAGE: "keep it, updates end",
     Verb.POLICY: "who makes the default resource",
 }
+_KEEP, _CASCADE = "keep", "cascade"
+_LEFT = (
+    Option(_KEEP, "leave those runtimes out", "where users created objects that the module manages"),
+    Option(_CASCADE, "delete it first", "the plan counts the objects; they are saved to a backup"),
+)
 _PACES = ((1, 1), (1, 4), (2, 4), (5, AT_ONCE))
 
 
@@ -47,16 +53,19 @@ async def edit_runtimes(app: FleetApp, runtimes: Sequence[str]) -> None:
             continue
         canaries, _, at_once = chosen["pace"].partition("/")
         pace = Pace(int(canaries), int(at_once))
-        if await plan_runtimes(app, runtimes, _toggle(verb, chosen), pace) is not Verdict.EDITED:
+        consent = Consent(cascade=chosen.get("left") == _CASCADE)
+        if await plan_runtimes(app, runtimes, _toggle(verb, chosen), pace, consent) is not Verdict.EDITED:
             return
 
 
-async def plan_runtimes(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace) -> Verdict:
+async def plan_runtimes(
+    app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace, consent: Consent | None = None
+) -> Verdict:
     """Plans every runtime in threads, shows all of it as one table, and begins the job when that is accepted."""
     source = app.fleet_view.fleet_link.session
     if source is None:
         raise ConfigurationError("there is no connection to the control plane yet")
-    campaign = source.campaign(toggle, pace)
+    campaign = source.campaign(toggle, pace, consent)
     app.notify(f"planning {counted(len(runtimes), 'runtime')}, {AT_ONCE} at once", timeout=3)
     legs = await app.desk.aside(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview(legs, toggle, pace.canaries, pace.at_once)))
@@ -64,13 +73,13 @@ async def plan_runtimes(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, 
         planned = sum(leg.is_ahead for leg in legs)
         run = partial(_carry_out, campaign, legs, pace)
         work = Work(title(toggle, planned), run, "", frozenset({FLEET_KEY}), _steps(legs, pace), _STAYS)
-        app.desk.start(work, partial(_again, app, runtimes, toggle, pace))
+        app.desk.start(work, partial(_again, app, runtimes, toggle, pace, consent))
     return answer.verdict
 
 
-async def _again(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace) -> None:
+async def _again(app: FleetApp, runtimes: Sequence[str], toggle: Toggle, pace: Pace, consent: Consent | None) -> None:
     """What is done is done: it is planned anew, and what is left of it is carried out."""
-    await plan_runtimes(app, runtimes, toggle, pace)
+    await plan_runtimes(app, runtimes, toggle, pace, consent)
 
 
 def _steps(legs: Sequence[Leg], pace: Pace) -> tuple[str, ...]:
@@ -126,6 +135,8 @@ async def _choose(app: FleetApp, verb: Verb, runtimes: Sequence[str]) -> dict[st
         questions.append(Question("channel", "channel", tuple(channels), _OWN))
     if verb is Verb.POLICY:
         questions.append(Question("policy", "default resource", tuple(Option(one, one) for one in Policy)))
+    if verb is Verb.DISABLE:
+        questions.append(Question("left", "what blocks the deletion", _LEFT, _KEEP))
     questions.append(Question("pace", "how many", tuple(_pace(*pace) for pace in _PACES), "1/4"))
     return await app.push_screen_wait(ChoiceScreen(f"{verb.value} which module?", questions))
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from kymatui.actions.uninstall import Consent
 from kymatui.domain.jobs import KYMA_KEY, module_key
 from kymatui.domain.kymas import Policy
-from kymatui.domain.labelling import LABELS, LabelEdit, LabelProposal
+from kymatui.domain.labelling import LABELS, LabelProposal
 from kymatui.domain.objects import read_ref
 from kymatui.domain.previews import Verdict
 from kymatui.domain.reading import Reader
@@ -23,8 +24,10 @@ from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring.job_books import Purpose
 from kymatui.wiring.jobs import PATIENCE, Report, Work
 from kymatui.wiring.pair_toggling import edits_of
+from kymatui.wiring.toggling import Started
 
 if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Uninstall
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.desk import Again
     from kymatui.ui.link import Link
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
     from kymatui.wiring.toggling import Toggling
 
 EDIT = "edit the Kyma"
+_FOLLOW = "follow all of them"
 _STAYS = "an edit that is made stays, and lifecycle-manager goes on with it"
+_TICKED = Consent(cascade=True)
 OWN = "the Kyma's own"
 SAME = "as it is"
 _POLICIES = {
@@ -99,12 +104,23 @@ async def _plan(app: KymatuiApp, toggles: Sequence[Toggle], again: Again, given:
     desk, edits = app.desk, toggling_of(app)
     proposals, left_out = await desk.aside(lambda: sorted_out([edits.propose(one) for one in toggles]))
     may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
-    shown = preview(proposals, app.view.charge, may_write=may_write, left_out=left_out)
+    found = await desk.aside(partial(_uninstalls, edits, proposals))
+    shown = preview(proposals, app.view.charge, may_write=may_write, left_out=left_out, uninstalls=found)
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
-        desk.start(_work(made, edits, app.view.link, given), again)
+        desk.start(_work(made, edits, app.view.link, given, found), again)
     return answer.verdict
+
+
+def _uninstalls(edits: Toggling, proposals: Sequence[Proposal]) -> tuple[Uninstall, ...]:
+    """What still exists of the modules that go; of a plan that is refused anyway nothing is listed.
+
+    What blocks them is deleted only where that is ticked: without the tick the plan is not accepted.
+    """
+    fine = [one for one in proposals if not one.is_refused]
+    gone = [effect.module for one in fine for effect in one.effects if effect.uninstalls]
+    return edits.uninstalls(gone, _TICKED, float("inf"))
 
 
 def _may_write(edits: Toggling, proposal: Proposal | LabelProposal) -> bool:
@@ -133,23 +149,25 @@ def _outdated(app: KymatuiApp, proposals: Sequence[Proposal]) -> str:
 # the job
 
 
-def _work(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], given: Mapping[str, str]) -> Work:
+def _work(
+    proposals: Sequence[Proposal],
+    edits: Toggling,
+    link: Link[Any],
+    given: Mapping[str, str],
+    planned: Sequence[Uninstall] = (),
+) -> Work:
     toggles = [one.toggle for one in proposals]
     names = [one.module for one in toggles]
-    ahead = (
-        tuple(phase.value for phase in phases(toggles[0].verb)) if len(toggles) == 1 else tuple(map(_following, names))
-    )
+    ahead = tuple(phase.value for phase in phases(toggles[0].verb)) if len(toggles) == 1 else (_FOLLOW,)
     keeps = frozenset({KYMA_KEY, *map(module_key, names)})
-    run = partial(_carry_out, proposals, edits, link)
+    run = partial(_carry_out, proposals, edits, link, planned)
     purpose = Purpose(toggles[0].verb.value, tuple(names), given)
     return Work(title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS, purpose)
 
 
-def _following(module: str) -> str:
-    return f"follow {module}"
-
-
-def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], report: Report) -> str:
+def _carry_out(
+    proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], planned: Sequence[Uninstall], report: Report
+) -> str:
     """All edits first, one patch each, then what follows from them; runs in a thread.
 
     What cannot be edited any more keeps no other from being edited and followed, and is told at the end.
@@ -159,7 +177,7 @@ def _carry_out(proposals: Sequence[Proposal], edits: Toggling, link: Link[Any], 
     for number, one in enumerate(proposals):
         report.check(f"the edit of {one.toggle.module}")
         try:
-            generations.append(edits.carry_out(one, report.cancel))
+            generations.append(edits.carry_out(one, report.cancel, planned, report.tell))
         except CancelledError:
             raise
         except KymatuiError as error:
@@ -187,14 +205,18 @@ def _follow_all(
     """
     changed, ends, errors = threading.Event(), list[str](), list(failed)
     alone = len(proposals) == 1 and not failed
+    started = [Started(one, generation) for one, generation in zip(proposals, generations, strict=True)]
+    tell = _Teller(proposals, report, alone=alone)
     link.listen(changed)
+    if not alone:
+        report.step(_FOLLOW)
     try:
-        for one, generation in zip(proposals, generations, strict=True):
+        followed = edits.follow_all(started, changed, PATIENCE, tell, report.cancel)
+        for one, end in zip(proposals, followed, strict=True):
             try:
-                followed = _follow(one, generation, edits, changed, report, alone=alone)
-                ends += list(_handed_over(one, edits)) or [followed]
-            except CancelledError:
-                raise
+                if end.failed:
+                    raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
+                ends += list(_handed_over(one, edits)) or [end.stage.words]
             except KymatuiError as error:
                 errors.append(error)
     finally:
@@ -217,23 +239,26 @@ def _handed_over(one: Proposal, edits: Toggling) -> Iterator[str]:
             yield told_after(known, hand_over(edits.cluster, known))
 
 
-def _follow(
-    proposal: Proposal, generation: int, edits: Toggling, changed: threading.Event, report: Report, *, alone: bool
-) -> str:
-    last: list[str] = []
+class _Teller:
+    """Puts the stages of edits that are followed side by side into their job's steps and log."""
 
-    def tell(stage: Stage) -> None:
-        if alone and last != [stage.phase.value]:
-            report.step(stage.phase.value)
-            last[:] = [stage.phase.value]
-        if stage.finished:
-            report.say(stage.words)
-        else:
-            report.wait(stage.words, stage.actor)
+    def __init__(self, proposals: Sequence[Proposal], report: Report, *, alone: bool) -> None:
+        self._modules = [one.toggle.module for one in proposals]
+        self._report, self._alone = report, alone
+        self._phase = ""
+        self._done = 0
 
-    if not alone:
-        report.step(_following(proposal.toggle.module))
-    return edits.follow(proposal, generation, changed, PATIENCE, tell, report.cancel).words
+    def __call__(self, at: int, stage: Stage) -> None:
+        if self._alone and self._phase != stage.phase.value:
+            self._report.step(stage.phase.value)
+            self._phase = stage.phase.value
+        about = "" if self._alone else f"{self._modules[at]}: "
+        if not stage.finished:
+            self._report.wait(f"{about}{stage.words}", stage.actor)
+            return
+        self._done += 1
+        counts = (0, 0) if self._alone else (self._done, len(self._modules))
+        self._report.say(f"{about}{stage.words}", done=counts[0], total=counts[1])
 
 
 # the choice
@@ -292,21 +317,27 @@ async def relabel(app: KymatuiApp, name: str, wanted: bool) -> None:
     while True:
         proposal = await desk.aside(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
         may_write = await desk.aside(partial(_may_write, edits, proposal))
-        answer = await app.push_screen_wait(
-            PlanScreen(label_preview(proposal, name, app.view.charge, may_write=may_write))
-        )
+        found = await desk.aside(partial(_uninstalled_by_label, edits, proposal))
+        shown = label_preview(proposal, name, app.view.charge, may_write=may_write, uninstalls=found)
+        answer = await app.push_screen_wait(PlanScreen(shown))
         if answer.verdict is not Verdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if wanted else 'no longer allow'} {name} modules"
-        run = partial(_carry_out_label, proposal.edit, edits)
+        run = partial(_carry_out_label, proposal, edits, found)
         desk.start(Work(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(relabel, app, name, wanted))
 
 
-def _carry_out_label(edit: LabelEdit, edits: Toggling, report: Report) -> str:
+def _uninstalled_by_label(edits: Toggling, proposal: LabelProposal) -> tuple[Uninstall, ...]:
+    gone = [effect.module for effect in proposal.effects if effect.uninstalls]
+    return edits.uninstalls(gone, _TICKED, float("inf"))
+
+
+def _carry_out_label(proposal: LabelProposal, edits: Toggling, planned: Sequence[Uninstall], report: Report) -> str:
     report.step(EDIT)
-    edits.carry_out_labels(edit, report.cancel)
-    return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in edit.changes)
+    edits.carry_out_labels(proposal, report.cancel, planned, report.tell)
+    assert proposal.edit is not None
+    return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in proposal.edit.changes)
 
 
 # why something cannot be asked for

@@ -40,13 +40,17 @@ def preview(legs: Sequence[Leg], toggle: Toggle, canaries: int, at_once: int) ->
 
 
 def _planned(leg: Leg, *, canary: bool) -> PreviewLine:
-    note = "; ".join(leg.effects) or "nothing else follows from it"
+    count = len(leg.blocking)
+    first = [f"deletes {'1 object' if count == 1 else f'{count} objects'} first"] if count else []
+    note = "; ".join([*leg.effects, *first]) or "nothing else follows from it"
     diff = tuple(
         line
         for field, before, after in leg.lines
         for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
+    ) + tuple(f"- {one}" for one in leg.blocking)
+    return PreviewLine(
+        Mark.DELETE if leg.uninstalls else Mark.CHANGE, leg.name, f"canary: {note}" if canary else note, diff
     )
-    return PreviewLine(Mark.CHANGE, leg.name, f"canary: {note}" if canary else note, diff)
 
 
 def _left_out(leg: Leg) -> PreviewLine:
@@ -71,7 +75,11 @@ def _warnings(
 
 def _consents(planned: Sequence[Leg]) -> Iterator[Consent]:
     """What uninstalls on many clusters is agreed to by their number."""
-    loses = sum(any("uninstalled" in words for words in leg.effects) for leg in planned)
+    loses = sum(bool(leg.uninstalls) for leg in planned)
+    objects = sum(len(leg.blocking) for leg in planned)
+    if objects:
+        many = "1 object" if objects == 1 else f"{objects} objects"
+        yield Consent("cascade", f"also delete {many} that users created and the module manages")
     if loses:
         yield Consent("number", f"it is uninstalled from {counted(loses, 'runtime')}", typed=str(loses))
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.charges import Charge, Keeper
+from kymatui.domain.effects import Effect
 from kymatui.domain.labelling import LabelProposal
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
-from kymatui.domain.toggling import Effect, Proposal, Toggle, Verb
+from kymatui.domain.toggling import Proposal, Toggle, Verb
+
+if TYPE_CHECKING:
+    from kymatui.actions.uninstall import Uninstall
 
 _WORDS = {
     Verb.ENABLE: "enable {}",
@@ -44,24 +48,33 @@ def sorted_out(proposals: Sequence[Proposal]) -> tuple[list[Proposal], list[str]
 
 
 def preview(
-    proposals: Sequence[Proposal], charge: Charge | None, *, may_write: bool, left_out: Sequence[str] = ()
+    proposals: Sequence[Proposal],
+    charge: Charge | None,
+    *,
+    may_write: bool,
+    left_out: Sequence[str] = (),
+    uninstalls: Sequence[Uninstall] = (),
 ) -> Preview:
-    """Several proposals of one verb as one plan; those that change nothing say so, and `left_out` why others cannot."""
+    """Several proposals of one verb as one plan; those that change nothing say so, and `left_out` why others cannot.
+
+    `uninstalls` has what still exists of each module that goes.
+    """
     toggles = [one.toggle for one in proposals]
     words = title(toggles)
     effects = list({(effect.module, effect.words): effect for one in proposals for effect in one.effects}.values())
     return Preview(
         words,
-        lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects)),
+        lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects), *_remaining_lines(uninstalls)),
         charge=str(charge) if charge is not None else "",
-        refusals=tuple(_refusals(proposals)),
+        refusals=(*_refusals(proposals), *_unchecked(uninstalls)),
         warnings=(
             *(f"left out: {words}" for words in left_out),
             *_bystander(charge),
             *dict.fromkeys(text for one in proposals for text in one.warnings),
+            *_backups(uninstalls),
         ),
         missing=() if may_write else tuple(sorted({f"patch {one.edit.kyma}" for one in proposals if one.edit})),
-        consents=tuple(_consents(effects)),
+        consents=(*_consents(effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=_document(proposals),
         file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
@@ -129,11 +142,47 @@ def _effect_line(effect: Effect) -> PreviewLine:
 def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
     for effect in effects:
         if effect.uninstalls:
-            yield Consent(
-                f"uninstall {effect.module}", f"{effect.module} {effect.words}, and what it manages goes with it"
-            )
+            yield Consent(f"uninstall {effect.module}", f"{effect.module} {effect.words}")
         elif effect.installs and effect.after is not None and effect.after.beta:
             yield Consent(f"beta {effect.module}", f"{effect.module} is a beta module, not meant for production")
+
+
+def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
+    """What kymatui deletes before the edit, and the default CR that lifecycle-manager deletes."""
+    for one in uninstalls:
+        if one.seen is None:
+            continue
+        for instance in one.seen.theirs:
+            words = f"being deleted{instance.held}" if instance.deleted_at else "blocks the deletion: deleted first"
+            yield PreviewLine(Mark.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers))
+        if one.seen.default is not None and not one.seen.by_hand:
+            yield PreviewLine(Mark.DELETE, str(one.seen.default.ref), "by lifecycle-manager")
+
+
+def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
+    """What cannot be listed may block; the guided deletion lets a person accept that."""
+    for one in uninstalls:
+        alone = f"use the guided deletion of {one.module} (ctrl-d)"
+        if one.seen is None:
+            yield f"{one.module} cannot be checked for resources that block its deletion: {one.failure}; {alone}"
+        elif one.seen.refusal:
+            yield one.seen.refusal
+        elif one.seen.remaining.unknown:
+            kinds = ", ".join(kind for kind, _ in one.seen.remaining.unknown)
+            yield f"{one.module}: {kinds} cannot be listed, and may block the deletion; {alone}"
+
+
+def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
+    for one in uninstalls:
+        left = [item for item in one.seen.theirs if item.deleted_at is None] if one.seen is not None else []
+        if left:
+            many = "1 object that blocks" if len(left) == 1 else f"{len(left)} objects that block"
+            yield Consent(f"cascade {one.module}", f"also delete {many} the deletion of {one.module}")
+
+
+def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
+    if kept := [one.module for one in uninstalls if one.saved]:
+        yield f"the resources of {', '.join(kept)} are saved to a backup first"
 
 
 def _document(proposals: Sequence[Proposal]) -> bytes:
@@ -143,7 +192,9 @@ def _document(proposals: Sequence[Proposal]) -> bytes:
             "module": one.toggle.module,
             "kyma": str(one.edit.kyma) if one.edit is not None else None,
             "patch": list(one.edit.patch) if one.edit is not None else [],
-            "effects": [{"module": effect.module, "words": effect.words} for effect in one.effects],
+            "effects": [
+                {"module": effect.module, "kind": effect.kind.value, "words": effect.words} for effect in one.effects
+            ],
             "refusals": list(one.refusals),
             "warnings": list(one.warnings),
         }
@@ -163,7 +214,14 @@ def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
         yield from (PreviewLine(mark, f"{ref.kind.kind} {ref.name}", note, (f"  {words}",)) for ref in refs)
 
 
-def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, may_write: bool) -> Preview:
+def label_preview(
+    proposal: LabelProposal,
+    name: str,
+    charge: Charge | None,
+    *,
+    may_write: bool,
+    uninstalls: Sequence[Uninstall] = (),
+) -> Preview:
     """A change of a label that decides which modules the Kyma may have."""
     edit = proposal.edit
     allowed = edit is not None and any(change.after for change in edit.changes)
@@ -181,12 +239,17 @@ def label_preview(proposal: LabelProposal, name: str, charge: Charge | None, *, 
             refusals = (*refusals, "the label says so already: there is nothing to do")
     return Preview(
         words,
-        lines=(*lines, *map(_effect_line, proposal.effects), *_catalog_lines(proposal)),
+        lines=(
+            *lines,
+            *map(_effect_line, proposal.effects),
+            *_remaining_lines(uninstalls),
+            *_catalog_lines(proposal),
+        ),
         charge=str(charge) if charge is not None else "",
-        refusals=refusals,
-        warnings=(*proposal.warnings, *_bystander(charge)),
+        refusals=(*refusals, *_unchecked(uninstalls)),
+        warnings=(*proposal.warnings, *_bystander(charge), *_backups(uninstalls)),
         missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
-        consents=tuple(_consents(proposal.effects)),
+        consents=(*_consents(proposal.effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
     )

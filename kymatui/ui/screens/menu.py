@@ -26,12 +26,16 @@ _AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; who is in charge; 
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
-    """One action; `off` says why it can do nothing now, `key` opens it without the menu."""
+    """One action; `off` says why it can do nothing now, `key` opens it without the menu.
+
+    What `destroys` is never where the cursor is at first: enter pressed twice must not lead to it.
+    """
 
     id: str
     label: str
     key: str = ""
     off: str = ""
+    destroys: bool = False
 
 
 class MenuScreen(ArrivingModal[str | None]):
@@ -59,7 +63,7 @@ class MenuScreen(ArrivingModal[str | None]):
     def on_mount(self) -> None:
         table = self.query_one(PlanTable)
         table.set_rows(map(_row, self._items.values()))
-        first = next((item.id for item in self._items.values() if not item.off), None)
+        first = next((item.id for item in self._items.values() if not item.off and not item.destroys), None)
         if first is not None:
             table.move_to(first)
         table.focus()
