@@ -27,7 +27,7 @@ from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from kymatui.wiring.sandbox import start_sandbox
 from tests.cli.walking import SIZE, Tried, Walker, all_screens, until
-from tests.ui.settling import settle_at_once
+from tests.ui.parsing import parse_once
 
 SIDES = ("kcp", "skr")
 RUNTIME = ("kcp-system", "skr")
@@ -76,7 +76,7 @@ def main() -> None:
         os.chdir(folder)  # what is saved goes there
         began = time.monotonic()
         with pytest.MonkeyPatch.context() as patch:
-            settle_at_once(patch)
+            parse_once(patch)
             tried, (reads, writes) = asyncio.run(walk(sandbox.kubeconfig))
         asked = requests(sandbox.kubeconfig)
         os.chdir("/")

@@ -26,7 +26,7 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.ui.driving import SIZE, table, text
-from tests.ui.settling import settle_at_once
+from tests.ui.parsing import parse_once
 from tests.ui.test_toggling import Person
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -44,7 +44,7 @@ def environment(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(two_clusters))
     monkeypatch.chdir(tmp_path)
-    settle_at_once(monkeypatch)
+    parse_once(monkeypatch)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from kymatui.ui.screens.fleet_lists import FleetListScreen
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.cli.walking import SIZE, Tried, Walker, until
-from tests.ui.settling import settle_at_once
+from tests.ui.parsing import parse_once
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -63,7 +63,7 @@ def _own_home(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(two_clusters))
     monkeypatch.chdir(tmp_path)
-    settle_at_once(monkeypatch)
+    parse_once(monkeypatch)
 
 
 async def test_no_key_of_a_fleets_screens_writes_to_either_server(two_clusters: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kymatui.adapters.kube.gate import only_reads
 from tests.cli.walking import Tried, all_screens, walk_catalog, walk_fleet
-from tests.ui.settling import settle_at_once
+from tests.ui.parsing import parse_once
 
 ELSEWHERE = {"ConfirmScreen", "JobScreen"}
 """What is asked before something is done, and what shows it while it is done: nothing leads there."""
@@ -19,7 +19,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)  # what is saved goes there
-    settle_at_once(monkeypatch)
+    parse_once(monkeypatch)
 
 
 @pytest.mark.timeout(480)  # dozens of screens are opened: on a machine that is busy that takes its time

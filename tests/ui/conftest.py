@@ -1,23 +1,28 @@
-"""Screens are drawn on one version of Python only: elsewhere pictures could differ in nothing that matters."""
+"""Every test has an app of its own. Pictures are drawn on one version of Python, and compared on it alone."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from tests.ui.driving import SIZE, ready
-from tests.ui.pictures import Pictures, SnapCompare
-from tests.ui.settling import paint_every_frame, settle_at_once
-from tests.ui.stages import Stage, Stages
+from kymatui.ui.app import KymatuiApp
+from tests.ui.driving import SIZE, Size, Walk, drawn, ready
+from tests.ui.parsing import parse_once
 from tests.ui.worlds import StillSession, app_on, world
 
 DRAWN_ON = (3, 11)
+
+SnapCompare = Callable[..., bool]
+Compare = Callable[[KymatuiApp, Size, Walk], bool]
+"""Whether an app displays at the end of a walk what its picture of this test displays."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,51 +31,67 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _settle_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle_at_once(monkeypatch)
+def _parse_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse_once(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _no_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of other tests, of other runs and of the person's own kymatui are reported on no screen."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
-def _every_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    paint_every_frame(monkeypatch)
+def size() -> Size:
+    """The size of the terminal that the `pilot` has."""
+    return SIZE
 
 
-@pytest.fixture(scope="session")
-def stages() -> Iterator[Stages]:
-    """Apps that stay on until all tests of this process are done."""
-    with contextlib.closing(Stages()) as found:
+@pytest.fixture
+def app() -> KymatuiApp:
+    """What the `pilot` drives."""
+    return app_on(StillSession(world()))
+
+
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    """The event loop of a test with a `pilot`."""
+    with asyncio.Runner() as found:
         yield found
 
 
 @pytest.fixture
-def stage(stages: Stages) -> Stage:
-    """An app on the still world."""
-    return stages.at(SIZE, lambda: app_on(StillSession(world())), "still")
-
-
-@pytest.fixture
-def pilot(stage: Stage) -> Pilot[Any]:
-    """Somebody at the app of the `stage`, which is as if it had just been started."""
-    found = stage.run(stage.begin())
-    stage.run(ready(found))
-    return found
-
-
-@pytest.fixture
-def pictures(stages: Stages, snap_compare: SnapCompare, monkeypatch: pytest.MonkeyPatch) -> Pictures:
-    return Pictures(stages, snap_compare, monkeypatch)
+def pilot(app: KymatuiApp, size: Size, runner: asyncio.Runner) -> Iterator[Pilot[Any]]:
+    """A person at an `app` that has just started, and displays the cluster."""
+    running = contextlib.AsyncExitStack()
+    found: Pilot[Any] = runner.run(running.enter_async_context(app.run_test(size=size)))
+    try:
+        runner.run(ready(found))
+        yield found
+    finally:
+        runner.run(running.aclose())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Runs an `async def` test with a `pilot` on the loop of its app."""
-    stage = pyfuncitem.funcargs.get("stage")
-    if (
-        "pilot" not in pyfuncitem.funcargs
-        or not isinstance(stage, Stage)
-        or not inspect.iscoroutinefunction(pyfuncitem.obj)
-    ):
+    runner = pyfuncitem.funcargs.get("runner")
+    if not isinstance(runner, asyncio.Runner) or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     names = pyfuncitem._fixtureinfo.argnames
-    stage.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    runner.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture
+def compare(snap_compare: SnapCompare) -> Compare:
+    """Compares pictures, and draws them with `--snapshot-update`."""
+
+    def made(app: KymatuiApp, size: Size, walk: Walk) -> bool:
+        async def walked(pilot: Pilot[Any]) -> None:
+            await walk(pilot)
+            await drawn(pilot)
+
+        return snap_compare(app, terminal_size=size, run_before=walked)
+
+    return made

@@ -1,9 +1,15 @@
-"""Driving an app as a person does: waiting for what is shown, and reading it."""
+"""Driving an app as a person does: waiting for what is displayed, and reading it.
+
+A test waits for a condition that can be observed (`until`, `ready`), never for "nothing is left to do": a busy machine
+looks idle from inside a process that gets no time. What is read from a widget holds once `until` returned; a picture is
+taken with `drawn`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from textual.pilot import Pilot
@@ -13,33 +19,63 @@ from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.widgets.facts import Facts
 from kymatui.ui.widgets.row_table import RowTable
 
-SIZE = (120, 40)
+Size = tuple[int, int]
+Walk = Callable[[Pilot[Any]], Awaitable[None]]
+"""What leads from the first screen to what a test is about."""
+
+SIZE: Size = (120, 40)
+_SECONDS = 60.0  # longer than any wait takes on a machine that does something else
 
 
 async def ready(pilot: Pilot[Any]) -> KymatuiApp:
-    """The app, once it knows something of the cluster, or why not."""
+    """Return the app once it knows something of the cluster, or why not."""
     app = pilot.app
     assert isinstance(app, KymatuiApp)
-    for _ in range(1500):
-        if app.catalog is not None or app.failure is not None or _is_filled(app):
-            break
-        await asyncio.sleep(0.02)
-    await pilot.pause()
+    await until(pilot, lambda: app.catalog is not None or app.failure is not None or _is_filled(app))
     return app
 
 
 def _is_filled(app: KymatuiApp) -> bool:
-    """Whether a fleet is on the screen."""
+    """Return whether a fleet is on the screen."""
     return isinstance(app, FleetApp) and app.fleet is not None and bool(app.fleet.rows) and bool(table(app).rows)
 
 
-async def until(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
-    for _ in range(1500):
-        if holds():
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.02)  # a pause of the pilot asks every widget, which is work
-    raise AssertionError("it never came to hold")
+async def until(pilot: Pilot[Any], holds: Callable[[], bool], about: Callable[[], object] = lambda: "") -> None:
+    """Wait until something holds, and what follows from it is handled and laid out. `about` explains a failure."""
+    end = time.monotonic() + _SECONDS
+    while not holds():
+        assert time.monotonic() < end, f"it never came to hold {about()}".rstrip()
+        await asyncio.sleep(0.02)
+    await pilot.pause()
+
+
+async def typing(pilot: Pilot[Any]) -> None:
+    """Wait until the field that has the keyboard, if one has, is laid out; its cursor stands still for a picture."""
+    field = pilot.app.focused
+    if field is not None and field.has_class("typing"):
+        await until(pilot, lambda: bool(field.region), lambda: f"{field} is not on the screen")
+        field.cursor_blink = False  # type: ignore[attr-defined]
+
+
+async def drawn(pilot: Pilot[Any]) -> str:
+    """Return the picture of the screen, once all that is to be handled changes it no more."""
+    end = time.monotonic() + _SECONDS
+    await typing(pilot)
+    before = ""
+    while time.monotonic() < end:
+        await pilot.wait_for_scheduled_animations()
+        found = pilot.app.export_screenshot(title=pilot.app.title, simplify=True)
+        if found == before:
+            return found
+        before = found
+    raise AssertionError("the picture never stood still")
+
+
+async def picture(app: KymatuiApp, size: Size, walk: Walk) -> str:
+    """Return what an app of its own displays at the end of a walk."""
+    async with app.run_test(size=size) as pilot:
+        await walk(pilot)
+        return await drawn(pilot)
 
 
 def table(app: KymatuiApp) -> RowTable:

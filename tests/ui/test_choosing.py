@@ -14,9 +14,7 @@ from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
 from kymatui.ui.screens.filling import FormScreen
 from kymatui.ui.screens.menu import MenuItem, MenuScreen
-from tests.ui.driving import text, until
-from tests.ui.stages import Stage, Stages
-from tests.ui.worlds import StillSession, app_on, world
+from tests.ui.driving import Size, text, until
 
 LONG = "the module is installed, and not configured, until somebody creates its resource by hand"
 VERSION = Question("version", "version", (Option("2", "2.0.0"), Option("1", "1.0.0")), "2")
@@ -29,9 +27,8 @@ MENU = (
 
 
 @pytest.fixture
-def stage(stages: Stages) -> Stage:
-    """An app in a small terminal."""
-    return stages.at((80, 24), lambda: app_on(StillSession(world())), "still")
+def size() -> Size:
+    return (80, 24)
 
 
 async def answer(pilot: Pilot[Any], screen: Screen[Any], *keys: str) -> object:

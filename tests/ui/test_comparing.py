@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from kymatui.ui.fleet_app import FleetApp
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.comparing import CompareScreen
 from tests.domain.test_pairs import World
-from tests.ui.driving import SIZE, table, text, until
+from tests.ui.driving import table, text, until
 from tests.ui.fleets import StillFleet, StillRuntime, fleet_app
-from tests.ui.stages import Stage, Stages
 from tests.ui.test_fleet_screens import there
 
 
 @pytest.fixture
-def stage(stages: Stages) -> Stage:
+def app() -> FleetApp:
     """An app on the fleet that stands still."""
-    return stages.at(SIZE, lambda: fleet_app(StillFleet()), "fleet")
+    return fleet_app(StillFleet())
 
 
 def spoiled() -> World:

@@ -19,7 +19,6 @@ from kymatui.ui.widgets.frame import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, shown, table, text, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, runtime
-from tests.ui.stages import Size, Stage, Stages
 
 WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED = (raw["metadata"]["name"] for raw in KYMAS)
 ALL = {WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED}
@@ -29,24 +28,14 @@ WIDE = pytest.mark.parametrize("size", [(160, 40)], ids=["wide"])
 
 
 @pytest.fixture
-def size() -> Size:
-    return SIZE
+def source() -> StillFleet:
+    """What the app displays."""
+    return StillFleet()
 
 
 @pytest.fixture
-def stage(stages: Stages, size: Size) -> Stage:
-    """An app on the fleet that stands still."""
-    return stages.at(size, lambda: fleet_app(StillFleet()), "fleet")
-
-
-@pytest.fixture
-def source(pilot: Pilot[Any]) -> StillFleet:
-    """What the fleet on the stage is of, with no runtime that was looked at."""
-    assert isinstance(pilot.app, FleetApp)
-    found = pilot.app.fleet_view.fleet_link.session
-    assert isinstance(found, StillFleet)
-    found.runtimes.clear()
-    return found
+def app(source: StillFleet) -> FleetApp:
+    return fleet_app(source)
 
 
 async def there(pilot: Pilot[Any]) -> FleetApp:

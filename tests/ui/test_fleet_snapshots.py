@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,11 +13,9 @@ from kymatui.ui.screens.comparing import CompareScreen
 from kymatui.ui.screens.explaining import ExplainingScreen
 from kymatui.ui.widgets.row_table import RowTable
 from tests.domain import builders as b
-from tests.ui.driving import table, until
+from tests.ui.conftest import Compare
+from tests.ui.driving import Walk, table, typing, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, StillRuntime, fleet_app, two_sides
-from tests.ui.pictures import Pictures
-
-pytestmark = pytest.mark.xdist_group("pictures-fleet")  # which come from one app of each size
 
 ERROR = KYMAS[2]["metadata"]["name"]
 THREADED = (CompareScreen, ExplainingScreen)
@@ -30,7 +26,7 @@ def _filled(app: FleetApp) -> bool:
     return bool(app.screen.query(RowTable)) and bool(table(app).rows)
 
 
-def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def pressing(*keys: str) -> Walk:
     """Waits for the fleet, then presses the keys; for a runtime's catalog, too, where they lead there."""
 
     async def before(pilot: Pilot[Any]) -> None:
@@ -44,7 +40,7 @@ def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
             await until(pilot, lambda: not isinstance(app.screen, THREADED) or _filled(app))
         if app.runtime_key is not None:
             await until(pilot, lambda: app.catalog is not None)
-        await pilot.pause()
+        await typing(pilot)
 
     return before
 
@@ -77,17 +73,16 @@ def source() -> StillFleet:
 
 
 @pytest.mark.parametrize("name", list(SCREENS))
-def test_screen(pictures: Pictures, name: str) -> None:
-    assert pictures.compare(lambda: fleet_app(source()), (120, 24), pressing(*SCREENS[name]), "fleet")
+def test_screen(compare: Compare, name: str) -> None:
+    assert compare(fleet_app(source()), (120, 24), pressing(*SCREENS[name]))
 
 
 @pytest.mark.parametrize("name", ["fleet", "matrix", "compare"])
-def test_a_small_terminal(pictures: Pictures, name: str) -> None:
-    assert pictures.compare(lambda: fleet_app(source()), (80, 24), pressing(*SCREENS[name]), "fleet")
+def test_a_small_terminal(compare: Compare, name: str) -> None:
+    assert compare(fleet_app(source()), (80, 24), pressing(*SCREENS[name]))
 
 
 @pytest.mark.parametrize("name", ["fleet", "matrix"])
-def test_without_colour(pictures: Pictures, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_colour(compare: Compare, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    made = partial(fleet_app, source(), ascii=True)
-    assert pictures.compare(made, (120, 24), pressing(*SCREENS[name]), "fleet without colour")
+    assert compare(fleet_app(source(), ascii=True), (120, 24), pressing(*SCREENS[name]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,13 +15,13 @@ from kymatui.engine.departing import Charge, Departure
 from kymatui.engine.remaining import Instance, Instances
 from kymatui.ui.screens.departing import DepartingScreen
 from kymatui.ui.screens.filling import FormScreen
-from tests.ui.driving import ready
-from tests.ui.pictures import Pictures
+from tests.ui.conftest import Compare
+from tests.ui.driving import Walk, ready, typing, until
 from tests.ui.worlds import StillSession, app_on, world
 
 SIZES = [
-    pytest.param((120, 40), id="120x40", marks=pytest.mark.xdist_group("pictures-120x40")),
-    pytest.param((60, 30), id="60x30", marks=pytest.mark.xdist_group("pictures-narrow")),
+    pytest.param((120, 40), id="120x40"),
+    pytest.param((60, 30), id="60x30"),
 ]
 SCALED = GroupVersionKind("keda.sh", "v1alpha1", "ScaledObject")
 KEDA = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")
@@ -71,15 +71,15 @@ class StillScreen(DepartingScreen):
             self._draw()
 
 
-def showing(made: Callable[[], Screen[Any]], *keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def showing(made: Callable[[], Screen[Any]], *keys: str) -> Walk:
     async def before(pilot: Pilot[Any]) -> None:
         app = await ready(pilot)
-        await app.push_screen(made())
-        await pilot.pause()
+        screen = made()
+        await app.push_screen(screen)
+        await until(pilot, lambda: app.screen is screen and screen.focused is not None)
         await pilot.press(*keys)
         await pilot.pause()
-        if app.focused is not None and app.focused.has_class("typing"):
-            app.focused.cursor_blink = False  # type: ignore[attr-defined]
+        await typing(pilot)
 
     return before
 
@@ -99,6 +99,6 @@ def form() -> FormScreen:
     ],
 )
 def test_it_looks_as_it_should(
-    made: Callable[[], Screen[Any]], keys: tuple[str, ...], size: tuple[int, int], pictures: Pictures
+    made: Callable[[], Screen[Any]], keys: tuple[str, ...], size: tuple[int, int], compare: Compare
 ) -> None:
-    assert pictures.compare(lambda: app_on(StillSession(world())), size, showing(made, *keys), "still")
+    assert compare(app_on(StillSession(world())), size, showing(made, *keys))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Turn
 from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
 from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.confirming import ConfirmScreen
 from kymatui.ui.screens.departing import DepartingScreen
@@ -31,7 +31,6 @@ from kymatui.wiring.unfinished import cut_off
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
-from tests.ui.stages import Stage, Stages
 from tests.ui.test_flows import drawn, enter, stepper
 from tests.ui.test_toggling import KYMA, Person, app_of, entries
 
@@ -53,18 +52,9 @@ def options() -> Iterator[SessionOptions]:
         yield SessionOptions(str(running.kubeconfig))
 
 
-@pytest.fixture(scope="module")
-def sandbox_stages(options: SessionOptions) -> Iterator[Stages]:
-    """Apps that are gone before their sandbox is."""
-    del options
-    with contextlib.closing(Stages()) as found:
-        yield found
-
-
 @pytest.fixture
-def stage(sandbox_stages: Stages, options: SessionOptions) -> Stage:
-    """One app for all tests that do not end it."""
-    return sandbox_stages.at(SIZE, lambda: app_of(options))
+def app(options: SessionOptions) -> KymatuiApp:
+    return app_of(options)
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ KYMATUI_SCREENSHOTS=1 pytest tests/ui/test_screenshots.py     # draws them anew
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -29,19 +29,15 @@ from kymatui.wiring.backups import Backup
 from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
-from tests.ui.driving import table, until
+from tests.ui.driving import Walk, picture, table, until
 from tests.ui.fleets import StillRuntime, fleet_app, two_sides
-from tests.ui.pictures import draw
 from tests.ui.previews import PREVIEW
-from tests.ui.stages import Stages
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
 from tests.ui.worlds import StillSession, app_on, uninstall, world
-
-pytestmark = pytest.mark.xdist_group("pictures-fleet")  # most of them come from one app
 
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
 
@@ -128,7 +124,7 @@ BACKUPS = [
     )
 ]
 
-SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
+SCENES: dict[str, Walk] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
     "palette": _palette,
@@ -141,9 +137,6 @@ SCENES: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     "restore": showing(lambda: ChoiceScreen("restore what was deleted", [question(BACKUPS, "prod-eu", "")])),
     "audit": pressing("j"),
 }
-
-CHANGING = ("changes", "jobs", "audit")
-"""What leaves traces in the world of its app, which therefore is nobody else's."""
 
 # of a fleet, with keys
 FLEET_PICTURES = {
@@ -164,28 +157,21 @@ def _keep(name: str, drawn: str) -> None:
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(FLEET_PICTURES))
-def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(
-    name: str, stages: Stages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
-    stage = stages.at((120, 24), lambda: fleet_app(source()), "fleet")
-    stage.run(stage.begin())
-    _keep(name, stage.run(draw(stage.pilot, fleet_pressing(*FLEET_PICTURES[name]))))
+    _keep(name, asyncio.run(picture(fleet_app(source()), (120, 24), fleet_pressing(*FLEET_PICTURES[name]))))
 
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(SCENES))
-def test_the_picture_is_what_the_screen_looks_like(name: str, stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
     monkeypatch.setattr(Toggling, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
     monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
-    own = (name,) if name in CHANGING else ()
     monkeypatch.setattr("kymatui.ui.flows.restoring.backups", list)
-    stage = stages.at((120, 32), lambda: _app(name), "still", *own)
-    stage.run(stage.begin())
     try:
-        drawn = stage.run(draw(stage.pilot, SCENES[name]))
+        drawn = asyncio.run(picture(_app(name), (120, 32), SCENES[name]))
     finally:
         while HELD:
             HELD.pop().go_on.set()

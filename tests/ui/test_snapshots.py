@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,32 +13,21 @@ from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import UnreachableError
 from kymatui.ui.app import KymatuiApp
 from tests.domain import builders as b
-from tests.ui.driving import ready
-from tests.ui.pictures import Pictures, SnapCompare
+from tests.ui.conftest import Compare
+from tests.ui.driving import Walk, ready, typing
 from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
 
-Size = tuple[int, int]
+SIZES = [pytest.param((120, 40), id="120x40"), pytest.param((80, 24), id="80x24")]
 
 
-def group(name: str) -> pytest.MarkDecorator:
-    """Pictures that come from one app."""
-    return pytest.mark.xdist_group(f"pictures-{name}")
-
-
-SIZES = [
-    pytest.param(size, id=name, marks=group(name)) for name, size in {"120x40": (120, 40), "80x24": (80, 24)}.items()
-]
-
-
-def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def pressing(*keys: str) -> Walk:
     """Waits for the catalog, then presses the keys."""
 
     async def before(pilot: Pilot[Any]) -> None:
-        app = await ready(pilot)
+        await ready(pilot)
         await pilot.press(*keys)
         await pilot.pause()
-        if app.focused is not None and app.focused.has_class("typing"):
-            app.focused.cursor_blink = False  # type: ignore[attr-defined]
+        await typing(pilot)
 
     return before
 
@@ -73,41 +62,38 @@ def still(**settings: object) -> Callable[[], KymatuiApp]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("keys", list(SCREENS.values()), ids=list(SCREENS))
-def test_screen(pictures: Pictures, keys: tuple[str, ...], size: Size) -> None:
-    assert pictures.compare(still(), size, pressing(*keys), "still")
+def test_screen(compare: Compare, keys: tuple[str, ...], size: tuple[int, int]) -> None:
+    assert compare(still()(), size, pressing(*keys))
 
 
 # the others differ from these in nothing that colour tells
 WITHOUT_COLOUR = [name for name in SCREENS if name not in ("catalog-fast", "catalog-only-problems", "module-path")]
 
 
-@group("without-colour")
 @pytest.mark.parametrize("name", WITHOUT_COLOUR)
-def test_without_colour(pictures: Pictures, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_colour(compare: Compare, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    assert pictures.compare(still(), (120, 24), pressing(*SCREENS[name]), "without colour")
+    assert compare(still()(), (120, 24), pressing(*SCREENS[name]))
 
 
-@group("narrow")
 @pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "module-checks", "catalog-help"])
-def test_a_narrow_terminal(pictures: Pictures, name: str) -> None:
-    assert pictures.compare(still(), (60, 24), pressing(*SCREENS[name]), "still")
+def test_a_narrow_terminal(compare: Compare, name: str) -> None:
+    assert compare(still()(), (60, 24), pressing(*SCREENS[name]))
 
 
 @pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind", "mono", "terminal"])
-def test_theme(snap_compare: SnapCompare, theme: str) -> None:
-    assert snap_compare(still(theme=theme)(), terminal_size=(120, 24), run_before=pressing("j"))
+def test_theme(compare: Compare, theme: str) -> None:
+    assert compare(still(theme=theme)(), (120, 24), pressing("j"))
 
 
-@group("ascii")
 @pytest.mark.parametrize("name", ["catalog", "module", "module-tree", "catalog-help"])
-def test_with_ascii_alone(pictures: Pictures, name: str) -> None:
-    assert pictures.compare(still(ascii=True), (120, 24), pressing(*SCREENS[name]), "ascii")
+def test_with_ascii_alone(compare: Compare, name: str) -> None:
+    assert compare(still(ascii=True)(), (120, 24), pressing(*SCREENS[name]))
 
 
-def test_production_looks_like_production(snap_compare: SnapCompare) -> None:
+def test_production_looks_like_production(compare: Compare) -> None:
     app = still(contexts={"prod*": {"accent": "red"}})()
-    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("j"))
+    assert compare(app, (120, 24), pressing("j"))
 
 
 def feeds(state: FeedState, message: str = "") -> dict[str, Feed]:
@@ -124,10 +110,10 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", list(STATES))
-def test_state(snap_compare: SnapCompare, state: str) -> None:
-    assert snap_compare(app_on(StillSession(STATES[state])), terminal_size=(80, 24), run_before=pressing())
+def test_state(compare: Compare, state: str) -> None:
+    assert compare(app_on(StillSession(STATES[state])), (80, 24), pressing())
 
 
-def test_no_connection(snap_compare: SnapCompare) -> None:
+def test_no_connection(compare: Compare) -> None:
     error = UnreachableError("https://10.0.0.1:6443 refused the connection", hint="is the cluster running?")
-    assert snap_compare(failing_app(error), terminal_size=(80, 24), run_before=pressing())
+    assert compare(failing_app(error), (80, 24), pressing())

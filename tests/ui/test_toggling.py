@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +31,7 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.toggling import Toggling
 from tests.domain import builders as b
 from tests.sandboxes.starting import told_sandbox
-from tests.ui.driving import SIZE, table, text
-from tests.ui.stages import Stage, Stages
+from tests.ui.driving import SIZE, table, text, until
 from tests.ui.worlds import StillSession, app_on, installed, uninstall, world
 
 pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
@@ -48,18 +45,9 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionOptions
         yield SessionOptions(str(running.kubeconfig))
 
 
-@pytest.fixture(scope="module")
-def sandbox_stages(options: SessionOptions) -> Iterator[Stages]:
-    """Apps that are gone before their sandbox is."""
-    del options
-    with contextlib.closing(Stages()) as found:
-        yield found
-
-
 @pytest.fixture
-def stage(sandbox_stages: Stages, options: SessionOptions) -> Stage:
-    """One app for all tests that do not end it."""
-    return sandbox_stages.at(SIZE, lambda: app_of(options))
+def app(options: SessionOptions) -> KymatuiApp:
+    return app_of(options)
 
 
 @pytest.fixture
@@ -89,12 +77,7 @@ class Person:
         self.app = pilot.app
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        for _ in range(1500):
-            if holds():
-                await self.pilot.pause()
-                return
-            await asyncio.sleep(0.02)  # a pause of the pilot asks every widget, which is work
-        raise AssertionError(f"it never came to hold; problems: {self.app.problems}, jobs: {self.app.desk.jobs}")
+        await until(self.pilot, holds, lambda: f"; problems: {self.app.problems}, jobs: {self.app.desk.jobs}")
 
     async def sees(self, screen: type) -> None:
         await self.until(lambda: isinstance(self.app.screen, screen) and self.app.screen.is_attached)

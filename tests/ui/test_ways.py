@@ -443,7 +443,6 @@ PRESSED_TOO = (
 )
 
 
-@pytest.mark.usefixtures("_every_frame")
 @pytest.mark.parametrize(("seed", "size"), [(1, (80, 24)), (2, (24, 6))])
 async def test_no_row_of_keys_ends_the_program(seed: int, size: tuple[int, int]) -> None:
     chance = random.Random(seed)
