@@ -116,11 +116,11 @@ class FleetApp(KymatuiApp):
             self._went_straight = True
             self.problem(f"this control plane has no runtime {plain(seen.wanted)}, or several of that name")
 
-    def look_at(self, key: Key) -> None:
-        """Shows a runtime's catalog."""
+    def look_at(self, key: Key, module: str = "") -> None:
+        """Shows a runtime's catalog, with the cursor on a module."""
         from kymatui.ui.presenters.fleet import key_text
 
-        self.ways.open(Step("modules", key_text(key)))
+        self.ways.open(Step("modules", key_text(key), module))
 
     @property
     def runtime_feed(self) -> Feed | None:

@@ -324,24 +324,26 @@ def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_t
         eventually(lambda gone=ref: gone.kind != BACKUP or cluster.get(gone) is None)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(("name", "begin"), [("plan.json", "{"), ("plan.yaml", "plan:\n"), ("plan", "{")])
 def test_a_plan_is_kept_carried_out_later_and_refused_when_the_cluster_has_moved_on(
-    run: Any, cluster: KubeCluster, tmp_path: Path
+    run: Any, cluster: KubeCluster, tmp_path: Path, name: str, begin: str
 ) -> None:
-    source, kept = tmp_path / "module.yaml", tmp_path / "plan.json"
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "planned"}, "data": {"a": "1"}}
+    source, kept, release = tmp_path / "module.yaml", tmp_path / name, f"of-{name.replace('.', '-')}"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": release}, "data": {"a": "1"}}
     source.write_text(yaml.safe_dump(body))
-    words = ["plan", "mine", "--file", str(source), "-n", "plans", "--out", str(kept)]
+    words = ["plan", release, "--file", str(source), "-n", "plans", "--out", str(kept)]
     assert run(*words)[0] == 0
     assert kept.stat().st_mode & 0o077 == 0
+    assert kept.read_text().startswith(begin)
     assert run("apply", str(kept), "--yes")[0] == 0
-    ref = ObjectRef(CONFIG_MAP, "plans", "planned")
+    ref = ObjectRef(CONFIG_MAP, "plans", release)
     assert (cluster.get(ref) or {})["data"] == {"a": "1"}
     source.write_text(yaml.safe_dump({**body, "data": {"a": "2"}}))
     assert run(*words)[0] == 0
     cluster.patch(ref, {"data": {"b": "3"}}, PatchKind.MERGE, manager="somebody")
     status, _, err = run("apply", str(kept), "--yes")
     assert status != 0
-    assert "planned" in err
+    assert release in err
     assert (cluster.get(ref) or {})["data"] == {"a": "1", "b": "3"}
 
 

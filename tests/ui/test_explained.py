@@ -110,6 +110,8 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await pilot.press("ctrl+r")
         await until(pilot, lambda: filled(app))
         assert [row.cells["link"].text for row in table(app).rows][-1] == "Secret"
+        enter = app.screen.active_bindings.get("enter")
+        assert enter is None or not enter.enabled, "nothing is opened here, so no key says so"
         await pilot.press("escape")
         await typed(pilot, app, "windows")
         await pilot.press("enter")

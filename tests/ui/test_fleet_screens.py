@@ -14,6 +14,7 @@ from kymatui.ui.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.mailbox import Mailbox
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.screens.fleet_lists import WaitsScreen
 from kymatui.ui.screens.module import ModuleScreen
 from kymatui.ui.widgets.frame import TopLine
 from tests.domain import builders as b
@@ -144,8 +145,14 @@ async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
         ("a maintenance window", "keda"),
     }
     assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   waiting for")
+    waiting = next(key for key in shown(app) if "\0keda\0" in key)
+    table(app).move_to(waiting)
     await pilot.press("enter")
-    await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+    await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and bool(table(app).rows))
+    assert table(app).cursor_key == "keda"
+    await pilot.press("escape")
+    await until(pilot, lambda: isinstance(app.screen, WaitsScreen))
+    assert table(app).cursor_key == waiting
 
 
 async def test_what_changed_of_late_is_listed_also_what_was_before() -> None:

@@ -377,3 +377,17 @@ def test_the_first_paint_waits_for_no_part_of_the_domain_that_it_does_not_need()
     code = "import sys, kymatui.ui.app; print(*(name for name in sys.modules if name.startswith('kymatui.domain.')))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert set(found) <= {"kymatui.domain.snapshots", "kymatui.domain.refs", "kymatui.domain.texts"}
+
+
+async def test_a_line_about_no_module_says_so_instead_of_doing_nothing() -> None:
+    forbidden = {"manifests.operator.kyma-project.io": Feed(FeedState.FORBIDDEN, b.NOW)}
+    snapshot = replace(world(), feeds={**world().feeds, **forbidden})
+    async with app_on(StillSession(snapshot)).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("P")
+        await pilot.pause()
+        table(app).move_to(next(row.key for row in rows(app) if row.key.startswith("\0")))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ProblemsScreen)
+        assert [one.message for one in app._notifications] == ["this line is about no module"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_list import Row
 from tests.domain import builders as b
+from tests.domain.test_watcher_chains import Parts
 from tests.ui.fleets import KYMAS
 from tests.ui.fleets import rows as fleet_of
 from tests.ui.modules import module
@@ -210,3 +212,12 @@ def test_a_column_is_first_sorted_as_it_is_read_and_then_in_reverse() -> None:
 def test_what_is_newest_first_at_the_start_says_so_by_its_arrow() -> None:
     assert Sort("time", descending=True) == RecentScreen.SORT
     assert [one.falls for one in RecentScreen.COLUMNS if one.id == "time"] == [True]
+
+
+def test_words_that_are_ordered_by_rank_stay_together() -> None:
+    parts = Parts()
+    parts.hook["clientConfig"]["caBundle"] = ""
+    rows = explaining.chains_told(parts.chains(), NOW, in_runtime=True).rows
+    texts = [row.cells["health"].text for row in arrange(rows, parse_filter(""), Sort("health"))]
+    assert [text for text, _ in groupby(texts)] == list(dict.fromkeys(texts))
+    assert len(set(texts)) > 1

@@ -26,7 +26,7 @@ from kymatui.cli.direct.options import (
 from kymatui.cli.direct.showing import change_counts, changes_text, counts, from_to, plan_json
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
-from kymatui.errors import ConfigurationError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError, UsageError
+from kymatui.errors import KymatuiError, OutdatedError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +109,11 @@ class PlanCommand:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
-        parser.add_argument("--out", metavar="FILE", help="where the plan is kept; it holds all objects, Secrets too")
+        parser.add_argument(
+            "--out",
+            metavar="FILE",
+            help="save the plan with all objects, Secrets too; as YAML in a .yaml file",
+        )
         add_source(parser)
         add_intent(parser)
         add_running(parser)
@@ -122,10 +126,9 @@ class PlanCommand:
             came = recorded(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
             plan = planned(place, args.name, *came)
             if args.out:
-                from kymatui.engine.documents import to_json
-                from kymatui.wiring.files import keep_secret
+                from kymatui.wiring.plan_files import save_plan
 
-                keep_secret(Path(args.out), to_json(plan))
+                save_plan(Path(args.out), plan)
                 say(f"the plan is kept in {args.out}: `kymatui apply {args.out}` carries it out", sys.stderr)
             _show(place, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers else 0
@@ -139,15 +142,12 @@ class ApplyCommand:
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.engine.documents import from_json
+        from kymatui.wiring.plan_files import read_plan
 
         with opened(args, once=args.dry_run) as place:
             if not args.dry_run:
                 place.may_write()
-            try:
-                plan = from_json(Path(args.plan).read_bytes())
-            except OSError as error:
-                raise ConfigurationError(f"cannot read {args.plan}: {error.strerror or error}") from error
+            plan = read_plan(Path(args.plan))
             refuse_managed(place, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
             return carry_out(place, plan)
 

@@ -190,9 +190,9 @@ def chains_told(chains: Sequence[Chain], asked_at: float, *, in_runtime: bool) -
     """The broken chains first; the links of one in the order in which an event goes through them backwards."""
     worst = list(_HEALTH)
     rows, sentences = list[Row](), dict[str, str]()
-    for place, chain in enumerate(sorted(chains, key=lambda chain: worst.index(chain.health))):
-        for number, link in enumerate(chain.links):
-            row = _chain_row(chain, link, (place, number))
+    for chain in sorted(chains, key=lambda chain: worst.index(chain.health)):
+        for link in chain.links:
+            row = _chain_row(chain, link, worst.index(link.health))
             rows.append(row)
             sentences[row.key] = _chain_sentence(chain, link)
     whole = sum(chain.health is Health.WHOLE for chain in chains)
@@ -202,7 +202,7 @@ def chains_told(chains: Sequence[Chain], asked_at: float, *, in_runtime: bool) -
     return Told(tuple(rows), counts if chains else "", sentences)
 
 
-def _chain_row(chain: Chain, link: Link, order: tuple[int, int]) -> Row:
+def _chain_row(chain: Chain, link: Link, order: int) -> Row:
     sign, tone = _HEALTH[link.health]
     cells = {
         "health": Cell(f"{sign} {link.health.value}", tone, order=order),

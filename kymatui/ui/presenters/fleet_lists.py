@@ -148,3 +148,8 @@ def change_words(row: Row) -> str:
 def runtime_of(row_key: str) -> str:
     """The runtime that a line is about."""
     return row_key.partition(_SEPARATOR)[0]
+
+
+def module_of(row_key: str) -> str:
+    """Return the module that a line is about, "" where it is about the whole runtime."""
+    return row_key.split(_SEPARATOR)[1]

@@ -58,9 +58,11 @@ class CatalogScreen(ActingScreen):
 
     name_in_help: ClassVar[str] = "Catalog"
 
-    def __init__(self, runtime: str = "") -> None:
-        """`runtime` is `namespace/name` of a Kyma on a control plane, "" for the one cluster that there is."""
+    def __init__(self, runtime: str = "", module: str = "") -> None:
+        """`runtime` is `namespace/name` of a Kyma on a control plane, "" for the one cluster that there is; `module`
+        is where the cursor begins."""
         super().__init__()
+        self._begin_at = module
         self._runtime = runtime
         self._view: View = ALL
         self._columns: tuple[Column, ...] = ()  # as chosen by the user; the view may add one
@@ -107,7 +109,14 @@ class CatalogScreen(ActingScreen):
             self._view = ALL
         self._show_columns()
         self.main_widget().show(self._rows(app.catalog) if app.catalog is not None else ())
+        self._begin()
         self._show_around()
+
+    def _begin(self) -> None:
+        """Put the cursor on the module that the screen was opened for, as soon as there are rows."""
+        if self._begin_at and self.main_widget().rows:
+            self.main_widget().move_to(self._begin_at)
+            self._begin_at = ""
 
     def _show_columns(self) -> None:
         """Show the columns of the view; an order by a column that is gone ends with it."""

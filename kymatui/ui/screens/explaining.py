@@ -59,6 +59,7 @@ class ExplainingScreen(ListScreen):
     COPIED: ClassVar[str] = ""
     EMPTY: ClassVar[str] = ""
     KIND: ClassVar[str] = ""
+    OPENS: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +82,7 @@ class ExplainingScreen(ListScreen):
 
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")
-        yield LiveTable(self.COLUMNS, id="explained", sort=self.SORT, copied=self.COPIED)
+        yield LiveTable(self.COLUMNS, id="explained", sort=self.SORT, copied=self.COPIED, opens=self.OPENS)
         yield Static("Loading …", id="nothing", classes="nothing")
         yield Sentence(id="reason")
 
@@ -228,7 +229,8 @@ class WatchersScreen(ExplainingScreen):
     """The Watchers with everything that carries their events, to the end in the runtime where one is on show."""
 
     COLUMNS = explaining.WATCHER_COLUMNS
-    SORT = Sort("health")
+    SORT = Sort("")  # a chain stays together
+    OPENS = False
     COPIED = "object"
     EMPTY = explaining.NO_WATCHERS
     KIND = "watchers"

@@ -88,10 +88,10 @@ class FleetListScreen(ListScreen):
         self.opened(event.key)
 
     def opened(self, row_key: str) -> None:
-        """Shows the runtime that a line is about, where it is still there."""
+        """Shows the runtime that a line is about, where it is still there, and its module under the cursor."""
         app, key = self.fleet_app, key_of(fleet_lists.runtime_of(row_key))
         if app.fleet is not None and key in app.fleet.picture.runtimes:
-            app.look_at(key)
+            app.look_at(key, fleet_lists.module_of(row_key))
 
 
 class WaitsScreen(FleetListScreen):

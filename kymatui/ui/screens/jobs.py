@@ -151,7 +151,7 @@ class JobScreen(JobListing):
         yield TargetLine()
         yield Static("", id="job-head")
         yield Static("", id="job-steps")
-        yield LiveTable(words.LOG_COLUMNS, id="job-log")
+        yield LiveTable(words.LOG_COLUMNS, id="job-log", opens=False)
         yield Sentence(id="reason")
 
     def exports(self) -> Mapping[str, Callable[[], str]]:

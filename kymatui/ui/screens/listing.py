@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kymatui.ui.navigation import Step
 from kymatui.ui.screens.framed import FramedScreen
+from kymatui.ui.text import plain
 from kymatui.ui.widgets.live_table import LiveTable
 
 
@@ -23,3 +24,6 @@ class ListScreen(FramedScreen):
         catalog = self.kymatui.catalog
         if catalog is not None and catalog.row(name) is not None:
             self.kymatui.ways.open(Step("module", name, tab))
+        else:
+            said = f"{plain(name)} is not a module of this catalog" if name else "this line is about no module"
+            self.notify(said, markup=False, timeout=3)

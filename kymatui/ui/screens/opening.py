@@ -60,7 +60,7 @@ def screen_for(step: Step) -> FramedScreen:
     if step.kind == "modules":
         from kymatui.ui.screens.catalog import CatalogScreen
 
-        return CatalogScreen(step.about)
+        return CatalogScreen(step.about, step.tab)
     if step.kind in ("matrix", "waits", "recent"):
         from kymatui.ui.screens.fleet_lists import RecentScreen, SpreadScreen, WaitsScreen
 

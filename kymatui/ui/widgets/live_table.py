@@ -17,7 +17,10 @@ from kymatui.ui.widgets.row_table import OfTable, RowTable
 
 
 class LiveTable(RowTable):
-    """`sort` None leaves the rows as they come and does not let them be ordered; `copied` is the column of `c`."""
+    """`sort` None leaves the rows as they come and does not let them be ordered; `copied` is the column of `c`.
+
+    `opens` is False where enter leads nowhere, so that no key says it does.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "Copy the line, or those that are marked", show=False, id="table.copy"),
@@ -30,9 +33,16 @@ class LiveTable(RowTable):
         """The person changed what is filtered or how it is ordered."""
 
     def __init__(
-        self, columns: Sequence[Column] = (), *, id: str | None = None, sort: Sort | None = None, copied: str = ""
+        self,
+        columns: Sequence[Column] = (),
+        *,
+        id: str | None = None,
+        sort: Sort | None = None,
+        copied: str = "",
+        opens: bool = True,
     ) -> None:
         super().__init__(columns, id=id)
+        self._opens = opens
         self._everything: tuple[Row, ...] = ()
         self._filter = parse_filter("")
         self._order = sort
@@ -51,6 +61,10 @@ class LiveTable(RowTable):
     def everything(self) -> Sequence[Row]:
         """All rows, also those that the filter hides."""
         return self._everything
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        del parameters
+        return action != "choose" or self._opens
 
     def show(self, rows: Iterable[Row]) -> None:
         """Takes all rows; those that the filter accepts are drawn in the order that was asked for."""
