@@ -24,6 +24,7 @@ import yaml
 from kymatui.adapters.kube.transport import Transport
 from kymatui.cli.main import main
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.diffing import stamp
 from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
 from tests.cli.intruding import (
@@ -62,6 +63,11 @@ class Write:
     def is_bookkeeping(self) -> bool:
         return bool(_OWN.match(self.name)) or "/leases" in self.path
 
+    @property
+    def has_uid(self) -> bool:
+        """Whether a deletion names the object itself, as it must but for kymatui's own."""
+        return bool(self.uid) or self.is_bookkeeping
+
     def is_in(self, shown: str) -> bool:
         """Whether a plan names its object; of an edit of the Kyma it has the fields."""
         return self.name in shown or (self.path.endswith(f"/kymas/{KYMA.name}") and "spec.modules" in shown)
@@ -93,7 +99,7 @@ class Prompt:
 
     def note(self, request: Any) -> None:
         if not self.acting and is_write(request):
-            self.writes.append(_write(request))
+            self.writes.append(write_of(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ class Asked:
     writes: tuple[Write, ...]
 
 
-def _write(request: Any) -> Write:
+def write_of(request: Any) -> Write:
     body = json.loads(request.body) if request.body and request.method in ("POST", "DELETE") else {}
     body = body if isinstance(body, dict) else {}
     parts = request.path.rstrip("/").split("/")
@@ -142,7 +148,7 @@ def ask(words: Sequence[str], act: Callable[[], None], answer: str = "y") -> Ask
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is there of an object, or of an entry of the Kyma."""
+    """What is there of an object but for its status, or of an entry of the Kyma."""
 
     value: Any
     uid: str = ""
@@ -163,7 +169,10 @@ class Target:
         live = stage.cluster.get(self._ref)
         if live is None or live["metadata"].get("deletionTimestamp"):
             return Left(None)
-        return Left((live["metadata"].get("annotations") or {}).get(MARK, ""), live["metadata"]["uid"])
+        metadata = {
+            key: value for key, value in live["metadata"].items() if key != "finalizers"
+        }  # controllers set them
+        return Left(stamp({**live, "metadata": metadata}), live["metadata"]["uid"])
 
     def act(self, stage: Stage, sort: str) -> None:
         stage.cluster.forget_kinds()
@@ -212,15 +221,15 @@ class Label(Target):
 
     def __init__(self, label: str) -> None:
         super().__init__(KYMA)
-        self._label = label
+        self.unlabelled = label
 
     def left(self, stage: Stage) -> Left:
         kyma = stage.cluster.get(KYMA) or {}
-        return Left((kyma["metadata"].get("labels") or {}).get(self._label))
+        return Left((kyma["metadata"].get("labels") or {}).get(self.unlabelled))
 
     def act(self, stage: Stage, sort: str) -> None:
         value = None if sort == "delete" else MARK
-        stage.cluster.patch(KYMA, {"metadata": {"labels": {self._label: value}}}, PatchKind.MERGE, manager=MARK)
+        stage.cluster.patch(KYMA, {"metadata": {"labels": {self.unlabelled: value}}}, PatchKind.MERGE, manager=MARK)
 
 
 Targets = dict[str, Callable[[Stage], Target]]
@@ -298,7 +307,7 @@ def _undisplayed(asked: Asked) -> str:
     """Every write names what the plan displayed; every deletion the object itself."""
     shown = re.sub(r"\s+", " ", asked.shown)
     strange = [one for one in asked.writes if not one.is_bookkeeping and not one.is_in(shown)]
-    unsure = [one for one in asked.writes if one.method == "DELETE" and not one.uid and not one.is_bookkeeping]
+    unsure = [one for one in asked.writes if one.method == "DELETE" and not one.has_uid]
     found = [f"{one.method} {one.path} {one.name} was not displayed" for one in strange]
     return "; ".join([*found, *(f"{one.method} {one.path} names no uid" for one in unsure)])
 
@@ -331,8 +340,13 @@ def _thing(name: str) -> Callable[[Stage], Target]:
     return lambda stage: Target(ObjectRef(GroupVersionKind(stage.group, "v1", "Thing"), stage.name, name))
 
 
-def _map(name: str) -> Callable[[Stage], Target]:
+def config_map(name: str) -> Callable[[Stage], Target]:
     return lambda stage: Target(ObjectRef(CONFIG_MAP, stage.name, name), {"data": {"by": MARK}})
+
+
+def config_maps(**names: str) -> Targets:
+    """By sort the name of the ConfigMap."""
+    return {sort: config_map(name) for sort, name in names.items()}
 
 
 def _unasked(words: list[str]) -> list[str]:
@@ -363,7 +377,7 @@ def _applied(stage: Stage) -> list[str]:
     return ["apply", str(stage.folder / f"{stage.name}.json"), "--timeout", "8"]
 
 
-def _backup(stage: Stage) -> None:
+def backup(stage: Stage) -> None:
     stage.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.name}})
     bodies = [Target(ObjectRef(CONFIG_MAP, stage.name, name)).body for name in ("there", "missing")]
     (stage.folder / f"{stage.name}-backup.yaml").write_text(yaml.safe_dump_all(bodies))
@@ -374,7 +388,7 @@ def _deleted(stage: Stage, *more: str) -> list[str]:
     return ["delete", stage.name, *more, "-n", stage.name, "--cascade", "--timeout", "8"]
 
 
-def _registry(name: str) -> Callable[[Stage], Target]:
+def registry(name: str) -> Callable[[Stage], Target]:
     return lambda stage: Target(ObjectRef(CONFIG_MAP, "docker-registry", f"dockerregistry-operator-{name}"))
 
 
@@ -382,12 +396,12 @@ APPLICATION = GroupVersionKind("applicationconnector.kyma-project.io", "v1alpha1
 _HELD = "example.org/held"
 
 
-def _held(name: str) -> Callable[[Stage], Target]:
+def held(name: str) -> Callable[[Stage], Target]:
     return lambda stage: Target(ObjectRef(APPLICATION, "default", f"{stage.name}-{name}"))
 
 
-def _holding(stage: Stage) -> None:
-    body = _held("held")(stage).body
+def holding(stage: Stage) -> None:
+    body = held("held")(stage).body
     body["metadata"]["finalizers"] = [_HELD]
     stage.cluster.forget_kinds()
     stage.cluster.create(body, manager="operator")
@@ -405,15 +419,15 @@ def _entry(module: str, entry: Json | None) -> Callable[[Stage], None]:
     return prepare
 
 
-def _function(name: str) -> Callable[[Stage], Target]:
+def function(name: str) -> Callable[[Stage], Target]:
     source = {"inline": {"source": "module.exports = { main: () => 1 }"}}
     spec = {"spec": {"runtime": "nodejs22", "source": source}}
     return lambda stage: Target(ObjectRef(FUNCTION.kind, FUNCTION.namespace, name), spec)
 
 
-def _with_function(stage: Stage) -> None:
+def with_function(stage: Stage) -> None:
     asked_for(stage)
-    _function("seen")(stage).act(stage, "create")
+    function("seen")(stage).act(stage, "create")
 
 
 def _edits() -> Iterator[Walk]:
@@ -437,16 +451,19 @@ def _edits() -> Iterator[Walk]:
         )
 
 
-def _label(stage: Stage) -> None:
-    stage.cluster.patch(KYMA, {"metadata": {"labels": {_INTERNAL: None}}}, PatchKind.MERGE, manager=MARK)
+def unlabelled(stage: Stage) -> None:
+    stage.cluster.patch(KYMA, {"metadata": {"labels": {INTERNAL: None}}}, PatchKind.MERGE, manager=MARK)
 
 
-_INTERNAL = "operator.kyma-project.io/internal"
+INTERNAL = "operator.kyma-project.io/internal"
 
 WALKS: tuple[Walk, ...] = (
     *_edits(),
     Walk(
-        "label", _label, lambda stage: ["label", "internal=true", "--no-wait"], {"create": lambda _: Label(_INTERNAL)}
+        "label",
+        unlabelled,
+        lambda stage: ["label", "internal=true", "--no-wait"],
+        {"create": lambda _: Label(INTERNAL)},
     ),
     Walk(
         "install",
@@ -458,7 +475,7 @@ WALKS: tuple[Walk, ...] = (
         "upgrade",
         _installed,
         _upgrade,
-        {"create": _map("only-2"), "change": _map("settings"), "delete": _map("settings"), "replace": _map("only-1")},
+        config_maps(create="only-2", change="settings", delete="settings", replace="only-1"),
     ),
     Walk(
         "upgrade-definitions",
@@ -471,25 +488,25 @@ WALKS: tuple[Walk, ...] = (
         "apply",
         _planned,
         _applied,
-        {"create": _map("only-2"), "change": _map("settings"), "delete": _map("settings"), "replace": _map("only-1")},
+        config_maps(create="only-2", change="settings", delete="settings", replace="only-1"),
     ),
     Walk(
         "adopt",
         lambda stage: None,
         lambda stage: ["adopt", "docker-registry", "--timeout", "8"],
-        {"change": _registry("config"), "replace": _registry("config"), "delete": _registry("migration")},
+        {"change": registry("config"), "replace": registry("config"), "delete": registry("migration")},
     ),
     Walk(
         "restore",
-        _backup,
+        backup,
         lambda stage: ["restore", str(stage.folder / f"{stage.name}-backup.yaml"), "--timeout", "2"],
-        {"create": _map("missing"), "change": _map("there"), "delete": _map("there"), "replace": _map("there")},
+        config_maps(create="missing", change="there", delete="there", replace="there"),
     ),
     Walk(
         "finalizers",
-        _holding,
+        holding,
         _finalizers,
-        {"create": _held("late"), "change": _held("held")},
+        {"create": held("late"), "change": held("held")},
         deletes=True,
         answer=lambda stage: f"default/{stage.name}-held",
     ),
@@ -509,7 +526,7 @@ WALKS: tuple[Walk, ...] = (
         "delete-part",
         _installed,
         _deleted,
-        {"create": _map("late"), "change": _map("settings"), "delete": _map("settings"), "replace": _map("settings")},
+        config_maps(create="late", change="settings", delete="settings", replace="settings"),
         deletes=True,
     ),
     Walk(
@@ -521,13 +538,13 @@ WALKS: tuple[Walk, ...] = (
     ),
     Walk(
         "delete-managed",
-        _with_function,
+        with_function,
         lambda stage: ["delete", MANAGED, "--cascade", "--timeout", "20"],
         {
-            "create": _function("late"),
-            "replace": _function("seen"),
-            "change": _function("seen"),
-            "delete": _function("seen"),
+            "create": function("late"),
+            "replace": function("seen"),
+            "change": function("seen"),
+            "delete": function("seen"),
         },
         deletes=True,
     ),
