@@ -51,7 +51,7 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "drift", row.text(RowFact.DRIFT, drift_words(row.drift))
     yield "presence", row.text(RowFact.STATE, row.presence.value)
     yield "managed", row.text(RowFact.MANAGED, "yes" if row.managed else "no")
-    yield "policy", row.policy
+    yield "policy", row.text(RowFact.POLICY, row.policy)
     yield "template", str(row.template or "")
     yield "manager", str(row.manager or "")
     yield "manager ready", row.readiness.words if row.readiness else ""
@@ -89,7 +89,7 @@ def module_json(row: Row) -> dict[str, Any]:
         "presence": row.presence.value,
         "waitingFor": row.reason.actor.value or None,
         "channelSource": row.resolution.channel_source.value if row.channel else None,
-        "policy": str(row.policy) or None,
+        "policy": None if RowFact.POLICY in row.unknown else str(row.policy) or None,
         "template": str(row.template) if row.template else None,
         "manager": str(row.manager) if row.manager else None,
         "managerReady": row.readiness.words if row.readiness else None,

@@ -11,7 +11,7 @@ from kymatui.cli.comparing import configure_runtime, look
 from kymatui.cli.editing import effects_json
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.domain.texts import plain
-from kymatui.errors import NotFoundError, RefusedError, UsageError
+from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,28 +61,48 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
     return found
 
 
+def _no_kyma(pair: Pair) -> KymatuiError:
+    """Return the error for a Kyma that is not there, or not known."""
+    from kymatui.domain.lists import missing
+    from kymatui.domain.observing import KYMA_FEED
+
+    why = missing(pair.control.feeds, [KYMA_FEED])
+    if why is not None:
+        return KymatuiError(f"the Kyma of {pair.name} is not known: {why}")
+    return NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+
+
 def _explain(pair: Pair, form: str) -> int:
     from kymatui.domain.pairs.offering import Standing, plan_of
 
     plan = plan_of(pair)
     if plan is None:
-        raise NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+        raise _no_kyma(pair)
     say(_plan_text(pair, plan, form))
     amiss = (Standing.MISSING, Standing.LEFT_OVER, Standing.UNKNOWN)
-    return RefusedError.exit_code if any(plan.count(standing) for standing in amiss) else 0
+    return RefusedError.exit_code if plan.unknown is not None or any(plan.count(standing) for standing in amiss) else 0
 
 
 def _plan_text(pair: Pair, plan: SyncPlan, form: str) -> str:
     from kymatui.domain.pairs.offering import Standing
 
     if form in ("json", "yaml"):
-        found = {"runtime": pair.name, "catalog": [_json(entry) for entry in plan.entries]}
+        from kymatui.domain.listing import unknown_json
+
+        unknown = {} if plan.unknown is None else {"catalog": unknown_json(plan.unknown)}
+        found = {"runtime": pair.name, "catalog": [_json(entry, plan) for entry in plan.entries], "unknown": unknown}
         return document(found, form)
     order = (Standing.MISSING, Standing.LEFT_OVER, Standing.UNKNOWN)
     entries = sorted(plan.entries, key=lambda entry: entry.standing not in order)
     drawn = (markdown if form == "md" else table)(_HEADER, [_row(entry) for entry in entries])
     counts = ", ".join(f"{plan.count(standing)} {standing.value}" for standing in Standing if plan.count(standing))
-    return f"{drawn}\n\n{pair.name}: {counts or 'the control plane has no catalog'}"
+    return f"{drawn}\n\n{pair.name}: {counts or _nothing(plan)}"
+
+
+def _nothing(plan: SyncPlan) -> str:
+    return (
+        "the control plane has no catalog" if plan.unknown is None else f"the control plane's catalog: {plan.unknown}"
+    )
 
 
 def _row(entry: Entry) -> Sequence[str]:
@@ -96,13 +116,13 @@ def _row(entry: Entry) -> Sequence[str]:
     )
 
 
-def _json(entry: Entry) -> dict[str, Any]:
+def _json(entry: Entry, plan: SyncPlan | None = None) -> dict[str, Any]:
     return {
         "kind": entry.ref.kind.kind,
         "name": entry.ref.name,
         "module": entry.module or None,
         "version": entry.version or None,
-        "wanted": entry.wanted,
+        "wanted": None if plan is not None and plan.unknown is not None else entry.wanted,
         "standing": entry.standing.value,
         "why": entry.why,
         "channels": [
@@ -120,7 +140,7 @@ def _preview(pair: Pair, labels: dict[str, str | None], form: str) -> int:
 
     found = relabelling(pair, labels, time.time())
     if found is None:
-        raise NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+        raise _no_kyma(pair)
     say(_preview_text(pair, found, form))
     return 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.comparing import FORMATS
 from kymatui.cli.printing import document, markdown, say, table
+from kymatui.domain.listing import unknown_json
 from kymatui.domain.texts import counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     options, _ = remote_wanted(args, args.runtime or "", read_only=True)
     now = time.time()
     found, notes = read_maintenance(options, args.policy or "", now)
-    shown = [one for one in found if one.upgrades or not args.waiting]
+    shown = [one for one in found if one.upgrades or one.unknown is not None or not args.waiting]
     for note in notes:
         say(f"kymatui: {note}", sys.stderr)
     say(_text(shown, args.output))
@@ -55,14 +56,21 @@ def _text(found: Sequence[Maintenance], form: str) -> str:
     rows = [row for one in found for row in _rows(one)]
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     waiting = sum(bool(one.upgrades) for one in found)
+    more = "+" if any(one.unknown is not None for one in found) else ""
     many = counted(len(found), "runtime")
-    return f"{drawn}\n\n{many}, {waiting} with upgrades that need a downtime"
+    return f"{drawn}\n\n{many}, {waiting}{more} with upgrades that need a downtime"
 
 
 def _rows(one: Maintenance) -> list[Sequence[str]]:
     first = (one.ref.name, _when(one))
-    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [("", "", "", "")]
+    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [
+        ("", "", "", _upgrades_unknown(one))
+    ]
     return [(*(first if not index else (one.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
+
+
+def _upgrades_unknown(one: Maintenance) -> str:
+    return "" if one.unknown is None else str(one.unknown)
 
 
 def _when(one: Maintenance) -> str:
@@ -88,7 +96,10 @@ def _json(one: Maintenance) -> dict[str, Any]:
                 "standing": upgrade.waiting.value,
             }
             for upgrade in one.upgrades
-        ],
+        ]
+        if one.unknown is None
+        else None,
+        "unknown": {} if one.unknown is None else {"upgrades": unknown_json(one.unknown)},
     }
 
 

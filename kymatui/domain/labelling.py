@@ -12,7 +12,9 @@ from typing import Any, Final
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.lists import missing
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, read_ref
+from kymatui.domain.observing import CATALOG_FEEDS
 from kymatui.domain.pairs.kymas import owner_in
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.snapshots import Snapshot
@@ -121,6 +123,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float, settings: Set
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, no_kyma(before))
+    if (why := missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
+        return LabelProposal(None, f"what the labels would change is not known: {why}")
     edit = label_edit(kyma, labels)
     refusal = _refusal(kyma)
     if edit.is_empty or refusal:

@@ -34,6 +34,7 @@ class RowFact(StrEnum):
     DRIFT = "drift"
     STATE = "state"
     CHECKS = "checks"
+    POLICY = "policy"
     MANIFEST = "manifest"
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from kymatui.domain.fleets import Runtime
 from kymatui.domain.kymas import Kyma, ModuleReport
+from kymatui.domain.lists import Unknown
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.resolution import Rules, resolve, upcoming_window
@@ -44,16 +45,16 @@ class Maintenance:
     open: bool
     skips: bool
     upgrades: tuple[Upgrade, ...]
+    unknown: Unknown | None = None
+    """Why there may be upgrades that are not named: the catalog that offers them is not listed."""
 
 
-def maintenance(kyma: Kyma, shelf: Shelf, rules: Rules, now: float) -> Maintenance:
-    """Of one Kyma of the control plane. `now` is in seconds of the Unix clock."""
+def maintenance(kyma: Kyma, shelf: Shelf, rules: Rules, now: float, unknown: Unknown | None = None) -> Maintenance:
+    """Of one Kyma of the control plane. `now` is in seconds of the Unix clock; `unknown` why the shelf is empty."""
     window = upcoming_window(kyma, rules, now)
     is_open = window is not None and window.is_active(now)
     upgrades = (_upgrade(kyma, report, shelf, rules, now) for report in kyma.reports)
-    return Maintenance(
-        kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(one for one in upgrades if one is not None)
-    )
+    return Maintenance(kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(filter(None, upgrades)), unknown)
 
 
 def maintenance_in_fleet(runtime: Runtime, rules: Rules, now: float) -> Maintenance:

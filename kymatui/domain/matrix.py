@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.kymas import DEFAULT_CHANNEL
+from kymatui.domain.lists import RowFact, Unknown
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Catalog, Origin, Row
 from kymatui.domain.versions import Distance, distance, parse, same
@@ -15,7 +16,8 @@ from kymatui.domain.versions import Distance, distance, parse, same
 class Cell:
     """One module in one channel.
 
-    `template` is None where the version has none, so that it cannot be installed; `distance` is the one to the
+    `template` is None where the version has none, so that it cannot be installed, unless `unknown` says why that is not
+    known; `distance` is the one to the
     reference channel, None where they are equal or cannot be compared, and `ahead` its direction.
     """
 
@@ -25,6 +27,7 @@ class Cell:
     current: bool
     distance: Distance | None = None
     ahead: bool = False
+    unknown: Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class MatrixRow:
     module: str
     cells: Mapping[str, Cell]
     installed: str
+    unknown_installed: Unknown | None = None
 
     @property
     def differs(self) -> bool:
@@ -48,6 +52,7 @@ class Matrix:
 
     channels: tuple[str, ...]
     reference: str
+    is_own: bool  # whether the reference is the Kyma's own channel
     rows: tuple[MatrixRow, ...]
 
 
@@ -55,13 +60,14 @@ def matrix(catalog: Catalog, reference: str = "") -> Matrix:
     """Community modules are in no channel and have no row; the reference is the Kyma's channel where none is asked."""
     chosen = reference or (catalog.kyma.channel if catalog.kyma is not None else "") or DEFAULT_CHANNEL
     rows = tuple(_row(row, chosen) for row in catalog.rows if row.origin is Origin.KYMA and row.channels)
-    return Matrix(catalog.channels, chosen, rows)
+    is_own = catalog.kyma_unknown is None and not reference
+    return Matrix(catalog.channels, chosen, is_own, rows)
 
 
 def _row(row: Row, reference: str) -> MatrixRow:
     base = row.channels.get(reference, "")
     cells = {channel: _cell(row, channel, version, base) for channel, version in row.channels.items()}
-    return MatrixRow(row.name, cells, row.installed)
+    return MatrixRow(row.name, cells, row.installed, row.unknown.get(RowFact.INSTALLED))
 
 
 def _cell(row: Row, channel: str, version: str, base: str) -> Cell:
@@ -74,4 +80,5 @@ def _cell(row: Row, channel: str, version: str, base: str) -> Cell:
         current=channel == row.channel,
         distance=distance(version, base) if base else None,
         ahead=here is not None and there is not None and here > there,
+        unknown=row.unknown.get(RowFact.NEWEST) if offer is None else None,
     )

@@ -15,7 +15,9 @@ from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.edits import KymaEdit
 from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.lists import RowFact, Unknown, missing
 from kymatui.domain.objects import read_ref
+from kymatui.domain.observing import CATALOG_FEEDS
 from kymatui.domain.presence import Presence
 from kymatui.domain.refusals import HeldBack
 from kymatui.domain.rows import Catalog, Origin, Row
@@ -83,7 +85,7 @@ def propose(snapshot: Snapshot, toggle: Toggle, now: float, settings: Settings |
     edit = edits.edit_entry(kyma, toggle.module, change_of(toggle))
     after = catalog(_with_kyma(snapshot, edit), now, settings, memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
-    case = _Case(toggle, kyma, edit, was, will)
+    case = _Case(toggle, kyma, edit, was, will, missing(snapshot.feeds, CATALOG_FEEDS))
     return Proposal(
         toggle,
         edit,
@@ -144,6 +146,7 @@ class _Case:
     edit: KymaEdit
     was: Row | None
     will: Row | None
+    catalog_unknown: Unknown | None = None
 
     @property
     def asked(self) -> str:
@@ -164,6 +167,10 @@ def _refusals(case: _Case) -> Iterator[str]:
     row = case.offers
     if row is not None and row.mandatory:
         yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can ask for it or refuse it"
+        return
+    why = case.catalog_unknown
+    if case.toggle.verb in (Verb.ENABLE, Verb.CHANNEL) and why is not None:
+        yield f"it is not known what the catalog offers of {case.asked}: {why}"
         return
     if case.toggle.verb is Verb.ENABLE:
         yield from _not_to_be_enabled(case)
@@ -188,7 +195,9 @@ def _not_to_be_enabled(case: _Case) -> Iterator[str]:
         return
     yield from _not_in_channel(case)
     yield from _unresolved(case)
-    if case.edit.before is None:
+    if case.edit.before is None and (why := row.unknown.get(RowFact.STATE)) is not None:
+        yield f"it is not known whether {case.asked} is installed directly: {why}"
+    elif case.edit.before is None:
         yield from _not_to_be_taken_over(case)
 
 

@@ -10,6 +10,7 @@ from kymatui.domain.observing import CATALOG_FEEDS, KYMA_FEED, MANIFEST_FEED, Wo
 from kymatui.domain.presence import Presence
 from kymatui.domain.refusals import CatalogUnreadable, ChannelUnknown
 from kymatui.domain.rows import Origin
+from kymatui.domain.snapshots import RUNTIME_FEED
 from kymatui.domain.subjects import Subject, unreadable
 
 
@@ -29,6 +30,8 @@ def _declared(subject: Subject, world: World, kyma: Unknown | None) -> Iterator[
     catalog = world.missing(CATALOG_FEEDS)
     if not subject.managed:
         yield RowFact.MANAGED, kyma
+    if subject.managed or kyma is not None:  # a Kyma's status mirrors what is asked for, but for the policy
+        yield RowFact.POLICY, world.missing([KYMA_FEED, RUNTIME_FEED])
     if not subject.mandatory and subject.meta is None:
         yield RowFact.MANDATORY, catalog
     if not subject.resolution.channel and subject.origin is Origin.KYMA and not subject.mandatory:

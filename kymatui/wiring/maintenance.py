@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.domain.kymas import Kyma, read_kyma
+from kymatui.domain.lists import Gap, Unknown
 from kymatui.domain.maintenance import Maintenance, maintenance
 from kymatui.domain.resolution import Rules
 from kymatui.domain.shelves import Shelf, read_shelf
@@ -40,14 +41,18 @@ def read_maintenance(
         kymas = _kymas(home, control, options.runtime)
         rules: dict[str, Rules] = {}
         shelves: dict[str, Shelf] = {}
+        unknown: dict[str, Unknown | None] = {}
         notes: list[str] = []
         for namespace in sorted({kyma.meta.namespace for kyma in kymas}):
             rules[namespace], said = found_rules(home, namespace, control)
             notes += said
-            shelves[namespace] = read_shelf(
-                _listed(home, _TEMPLATES, namespace), _listed(home, _METAS, namespace), namespace
-            )
-        found = (maintenance(k, shelves[k.meta.namespace], rules[k.meta.namespace], now) for k in kymas)
+            (templates, why), (metas, also) = (_listed(home, fixed, namespace) for fixed in (_TEMPLATES, _METAS))
+            shelves[namespace], unknown[namespace] = read_shelf(templates, metas, namespace), why or also
+        found = (
+            maintenance(k, shelves[place], rules[place], now, unknown[place])
+            for k in kymas
+            for place in (k.meta.namespace,)
+        )
         return tuple(sorted(found, key=lambda one: one.ref)), tuple(dict.fromkeys(notes))
     finally:
         home.client.transport.close()
@@ -62,8 +67,11 @@ def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kym
     return [kyma for kyma in map(read_kyma, raws) if isinstance(kyma, Kyma)]
 
 
-def _listed(home: KubeCluster, fixed: Fixed, namespace: str) -> list[dict[str, object]]:
+def _listed(home: KubeCluster, fixed: Fixed, namespace: str) -> tuple[list[dict[str, object]], Unknown | None]:
+    """The objects, or why they are not known; a kind that is not served has none."""
     try:
-        return list_fixed(home.client, fixed, namespace)
-    except (ForbiddenError, NotFoundError):
-        return []
+        return list_fixed(home.client, fixed, namespace), None
+    except NotFoundError:
+        return [], None
+    except ForbiddenError as error:
+        return [], Unknown(Gap.FORBIDDEN, (fixed.feed,), str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,15 +11,22 @@ from jsonschema import Draft202012Validator
 
 from kymatui.domain.catalog import catalog, to_json
 from kymatui.domain.drift import DriftKind
+from kymatui.domain.labelling import propose_labels
 from kymatui.domain.listing_schema import json_schema
 from kymatui.domain.lists import Gap, RowFact, Unknown, gap_of, gaps, missing
 from kymatui.domain.locating import locate
+from kymatui.domain.pairs.comparing import side_by_side
+from kymatui.domain.pairs.differences import Area, Verdict
+from kymatui.domain.pairs.offering import Standing, plan_of
+from kymatui.domain.pairs.pair import Pair, joined
+from kymatui.domain.pairs.relabelling import relabelling
 from kymatui.domain.presence import Presence
 from kymatui.domain.remembering import Memory
 from kymatui.domain.rows import NAMING, Row
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
 from kymatui.domain.toggling import Toggle, Verb, propose
 from kymatui.domain.trees import Sight, tree
+from kymatui.errors import RefusedError
 from tests.domain import builders as b
 
 KYMAS, TEMPLATES, METAS, MANIFESTS = NAMING
@@ -138,3 +146,91 @@ def test_an_edit_is_refused_for_a_kyma_that_is_not_listed(state: FeedState) -> N
     found = propose(hidden(state, KYMAS), Toggle(Verb.ENABLE, "mod"), b.NOW)
     assert found.is_refused
     assert f"no Kyma to edit is known: {MISSING[state]}" in found.refusals[0]
+
+
+@pytest.mark.parametrize("state", MISSING)
+@pytest.mark.parametrize("name", [TEMPLATES, METAS])
+@pytest.mark.parametrize("verb", [Verb.ENABLE, Verb.CHANNEL])
+def test_an_edit_is_refused_for_a_catalog_that_is_not_listed(state: FeedState, name: str, verb: Verb) -> None:
+    found = propose(hidden(state, name), Toggle(verb, "mod", "fast"), b.NOW)
+    assert found.refusals
+    assert all(str(MISSING[state]) in refusal for refusal in found.refusals)
+    assert str(MISSING[state]) in propose_labels(hidden(state, name), {"a": "b"}, b.NOW).refusal
+
+
+def test_an_installation_that_is_not_seen_is_not_taken_for_none() -> None:
+    snapshot = replace(hidden(FeedState.FORBIDDEN, DEPLOYMENTS), kymas=(b.kyma(),), manifests=(), module_resources={})
+    found = propose(snapshot, Toggle(Verb.ENABLE, "mod"), b.NOW)
+    assert any("installed directly: forbidden" in refusal for refusal in found.refusals)
+
+
+# a runtime and its control plane
+
+
+def pair(runtime: Snapshot | None, *names: str, state: FeedState = FeedState.FORBIDDEN) -> Pair:
+    """A control plane whose Kyma names no module itself; these lists of it are missing."""
+    kyma = b.kyma([], status=[b.report("mod", "1.0.0")], name="r1", namespace="kcp-system")
+    seen: dict[str, dict[str, Any]] = {
+        KYMAS: {"kymas": (kyma,)},
+        TEMPLATES: {"templates": (b.template("mod", "1.0.0", namespace="kcp-system"),)},
+        METAS: {"release_metas": (b.meta("mod", {"regular": "1.0.0"}, namespace="kcp-system"),)},
+        MANIFESTS: {"manifests": ()},
+    }
+    parts = {key: value for name, part in seen.items() if name not in names for key, value in part.items()}
+    feeds = {name: Feed(state if name in names else FeedState.LIVE, b.NOW) for name in NAMING}
+    return Pair("r1", Snapshot("kcp", feeds=feeds, **parts), runtime, "" if runtime else "no route")
+
+
+@pytest.mark.parametrize("state", [None, *MISSING])
+def test_a_runtime_that_is_not_seen_deletes_nothing(state: FeedState | None) -> None:
+    """A control plane's Kyma names no modules: its status mirrors what the runtime asks for."""
+    runtime = None if state is None else Snapshot("skr", feeds={name: Feed(state) for name in EVERY})
+    row = row_of(joined(pair(runtime)))
+    assert row is not None
+    assert (row.presence, row.managed, row.channel) == (Presence.ENABLED, True, "regular")
+    assert row.unknown[RowFact.POLICY].gap is (Gap.UNKNOWN if state is None else MISSING[state])
+
+
+@pytest.mark.parametrize("state", MISSING)
+@pytest.mark.parametrize("name", [TEMPLATES, METAS])
+def test_the_sync_asserts_nothing_of_a_catalog_that_is_not_listed(state: FeedState, name: str) -> None:
+    copies = (b.template("mod", "0.9.0"),)
+    runtime = replace(hidden(FeedState.LIVE), templates=copies)
+    found = pair(runtime, name, state=state)
+    plan = plan_of(found)
+    assert plan is not None
+    assert plan.entries
+    assert {entry.standing for entry in plan.entries} == {Standing.UNKNOWN}
+    assert plan.unknown is not None
+    assert plan.unknown.gap is MISSING[state]
+    compared = side_by_side(found, b.NOW)
+    about = [line for line in compared.lines if line.area in (Area.TEMPLATE, Area.RELEASE)]
+    assert {line.verdict for line in about} == {Verdict.UNKNOWN}
+    with pytest.raises(RefusedError, match=str(MISSING[state])):
+        relabelling(found, {"a": "b"}, b.NOW)
+
+
+@pytest.mark.parametrize("state", MISSING)
+def test_a_manifest_that_is_not_listed_is_not_missing(state: FeedState) -> None:
+    runtime = replace(hidden(FeedState.LIVE), kymas=(b.kyma([{"name": "mod"}]),))
+    compared = side_by_side(pair(runtime, MANIFESTS, state=state), b.NOW)
+    (line,) = (line for line in compared.lines if line.area is Area.MODULE and line.field == "Manifest")
+    assert (line.verdict, str(MISSING[state]) in line.why) == (Verdict.UNKNOWN, True)
+
+
+# one server that is lost
+
+
+@pytest.mark.parametrize("state", [FeedState.STALE, FeedState.FAILED])
+@pytest.mark.parametrize("lists", [1, 2, 7])
+def test_a_server_that_does_not_answer_is_one_problem(state: FeedState, lists: int) -> None:
+    others = [f"{number}.example.org" for number in range(7)]
+    feeds = {name: Feed(FeedState.LIVE) for name in EVERY} | {
+        name: Feed(state, 0, "refused") for name in others[:lists]
+    }
+    (problem,) = catalog(Snapshot("t", feeds=feeds), b.NOW).problems
+    about = others[0] if lists == 1 else f"{lists} lists"
+    assert problem.message == f"the server does not answer for {about}: refused"
+    runtime = {**feeds, RUNTIME_FEED: Feed(FeedState.FAILED, 0, "no route")}
+    (problem,) = catalog(Snapshot("t", feeds=runtime), b.NOW).problems
+    assert problem.message == f"the runtime does not answer for {about}: no route"

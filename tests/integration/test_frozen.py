@@ -15,7 +15,7 @@ import pytest
 from kymatui.adapters.kube.heartbeats import Heartbeat, Pulse
 from kymatui.adapters.kube.watching import Timing
 from kymatui.cli.main import main
-from kymatui.domain.snapshots import FeedState
+from kymatui.domain.snapshots import RUNTIME_FEED, FeedState
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.ui.app import KymatuiApp
@@ -23,7 +23,7 @@ from kymatui.ui.presenters.connection import describe
 from kymatui.wiring import CatalogSession, SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.fleet_sessions import FleetSession
-from kymatui.wiring.runtime_sessions import RUNTIME_FEED, RuntimeSession
+from kymatui.wiring.runtime_sessions import RuntimeSession
 from tests.integration.embedded import eventually
 from tests.ui.driving import SIZE, ready, until
 

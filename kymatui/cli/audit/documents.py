@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from kymatui import __version__
+from kymatui.domain.listing import unknown_json
 from kymatui.domain.texts import counted, plain
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def as_json(report: Report) -> Json:
     return {
         "cluster": report.cluster,
         "kyma": report.kyma or None,
+        "unknown": {} if report.kyma_unknown is None else {"kyma": unknown_json(report.kyma_unknown)},
         "takenAt": stamp(report.taken_at),
         "findings": [_finding(item) for item in report.findings],
         "ignored": [
@@ -153,7 +155,7 @@ th, td {{ text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; b
 small {{ color: #555; }}
 </style>
 <h1>{title}</h1>
-<p>{escape(report.kyma or "no Kyma")}, {stamp(report.taken_at)}</p>
+<p>{escape(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>
 <table>
 <thead><tr><th>Severity</th><th>Rule</th><th>Module</th><th>Finding</th><th>Since</th><th>What to do</th></tr></thead>
 <tbody>

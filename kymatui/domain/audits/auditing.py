@@ -10,6 +10,7 @@ from kymatui.domain.audits.findings import Case, Check, Finding, Rule, severity_
 from kymatui.domain.audits.ignoring import EXPIRED, Ignore, expired, ignored_by
 from kymatui.domain.audits.installations import Inspection
 from kymatui.domain.catalog import Memory, Settings, catalog
+from kymatui.domain.lists import Unknown
 from kymatui.domain.pairs.comparing import side_by_side
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Severity
@@ -62,6 +63,12 @@ class Report:
     taken_at: float
     findings: tuple[Finding, ...]
     ignored: tuple[tuple[Finding, Ignore], ...] = ()
+    kyma_unknown: Unknown | None = None
+
+    @property
+    def no_kyma(self) -> str:
+        """What stands where the name of the Kyma would be."""
+        return "no Kyma" if self.kyma_unknown is None else f"Kyma {self.kyma_unknown}"
 
     def count(self, severity: Severity) -> int:
         """How many findings there are of one severity."""
@@ -87,7 +94,8 @@ def audit(
     """
     seen = catalog(snapshot, now, settings, memory)
     name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
-    return judged(snapshot.cluster, name, now, findings(snapshot, seen, now, inspection), ignores)
+    made = judged(snapshot.cluster, name, now, findings(snapshot, seen, now, inspection), ignores)
+    return replace(made, kyma_unknown=seen.kyma_unknown)
 
 
 def findings(

@@ -8,6 +8,7 @@ from typing import Any
 from kymatui.domain.comparing import Change, ChangeKind, spec_changes
 from kymatui.domain.conditions import find_condition
 from kymatui.domain.kymas import Kyma
+from kymatui.domain.lists import Unknown
 from kymatui.domain.objects import LABEL_MANAGED_BY, read_meta
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, text_of
 from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
@@ -24,10 +25,10 @@ def catalog_lines(plan: SyncPlan, control: Kyma) -> Iterator[Line]:
     """A line for each object, and one for each field in which a copy differs from what it should be."""
     for area, entries in ((Area.RELEASE, plan.metas), (Area.TEMPLATE, plan.templates)):
         for entry in entries:
-            yield from _entry_lines(area, entry, control)
+            yield from _entry_lines(area, entry, control, plan.unknown)
 
 
-def _entry_lines(area: Area, entry: Entry, control: Kyma) -> Iterator[Line]:
+def _entry_lines(area: Area, entry: Entry, control: Kyma, unknown: Unknown | None) -> Iterator[Line]:
     name, ours = entry.ref.name, _THERE if entry.original is not None else NOTHING
     theirs = _THERE if entry.copy is not None else NOTHING
     match entry.standing:
@@ -44,6 +45,9 @@ def _entry_lines(area: Area, entry: Entry, control: Kyma) -> Iterator[Line]:
             why = entry.why if entry.original is None else f"{entry.why}; somebody applied it in the runtime"
             yield Line(area, name, "presence", ours, theirs, Verdict.INTENDED, why)
         case Standing.UNKNOWN:
+            if unknown is not None:  # of the control plane's catalog
+                yield Line(area, name, "presence", "?", theirs, Verdict.UNKNOWN, entry.why, Actor.CLUSTER)
+                return
             why = "the runtime's cannot be read"
             yield Line(area, name, "presence", ours, "?", Verdict.UNKNOWN, why, Actor.CLUSTER)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kymatui.domain.conditions import find_condition
 from kymatui.domain.drift import DriftKind
 from kymatui.domain.kymas import KYMA_NAMESPACE, Policy
+from kymatui.domain.lists import RowFact
 from kymatui.domain.manifests import Manifest, read_manifest
 from kymatui.domain.objects import LABEL_SKIP, read_ref
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict
@@ -64,8 +65,8 @@ def _manifests(pair: Pair) -> dict[str, Manifest]:
 def _besides(module: _Module) -> Iterator[Line]:
     """What runs in the runtime without the control plane."""
     row = module.row
-    if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
-        return
+    if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN) or RowFact.MANIFEST in row.unknown:
+        return  # what is not known of Manifests stands in a line of its own
     there = f"{row.presence.value} {row.installed}".strip()
     if row.origin is Origin.COMMUNITY:
         why = "a community module: lifecycle-manager has nothing to do with it"
@@ -102,6 +103,8 @@ def _manifest_line(module: _Module) -> Line:
 
 def _without_manifest(module: _Module) -> tuple[Verdict, str, Actor]:
     row, refusal = module.row, module.row.resolution.refusal
+    if (why := row.unknown.get(RowFact.MANIFEST)) is not None:
+        return Verdict.UNKNOWN, f"its Manifest: {why}", Actor.CLUSTER
     if not row.managed:
         return Verdict.INTENDED, "unmanaged: lifecycle-manager lets go of it", Actor.NOBODY
     if refusal is not None:

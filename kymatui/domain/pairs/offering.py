@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma
-from kymatui.domain.lists import missing
+from kymatui.domain.lists import Unknown, missing
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, Malformed, read_ref
 from kymatui.domain.pairs.pair import Pair, is_synced_copy
 from kymatui.domain.refs import ObjectRef
@@ -77,6 +77,8 @@ class SyncPlan:
 
     metas: tuple[Entry, ...]
     templates: tuple[Entry, ...]
+    unknown: Unknown | None = None
+    """Why it is not known what the runtime should have: every entry then stands as unknown."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -239,7 +241,16 @@ def plan_of(pair: Pair) -> SyncPlan | None:
     if kyma is None:
         return None
     shelf = read_shelf(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
-    return sync_plan(kyma, shelf, copies_of(pair.runtime), pair.rules.restricted)
+    made = sync_plan(kyma, shelf, copies_of(pair.runtime), pair.rules.restricted)
+    unknown = missing(pair.control.feeds, (_TEMPLATES, _METAS))
+    if unknown is None:
+        return made
+    why = f"the control plane's catalog: {unknown}"
+    metas, templates = (
+        tuple(replace(entry, wanted=False, why=why, standing=Standing.UNKNOWN) for entry in entries)
+        for entries in (made.metas, made.templates)
+    )
+    return SyncPlan(metas, templates, unknown)
 
 
 def copies_of(runtime: Snapshot | None) -> Copies:

@@ -16,7 +16,8 @@ from kymatui.domain.objects import read_ref
 from kymatui.domain.observing import KYMA_FEED, choose_kyma
 from kymatui.domain.reading import Reader
 from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.domain.states import State
 
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
@@ -105,18 +106,34 @@ def _uid(raw: object) -> str:
 def effective_kyma(pair: Pair) -> Object | None:
     """The Kyma as lifecycle-manager works with it: the control plane's, with channel and modules of the runtime's.
 
-    Without the runtime's the control plane's stands for itself; None where there is none at all.
+    Where the runtime's is not known, the status of the control plane's mirrors what it asks for; None where there is
+    none at all.
     """
     control, runtime = pair.control_kyma, pair.runtime_kyma
     if control is None:
         return None
     if runtime is None:
-        return control.raw
+        return control.raw if pair.runtime_kyma_unknown is None else _mirrored(control)
     asked = Reader(runtime.raw).child("spec").raw
     spec = {**Reader(control.raw).child("spec").raw, "modules": list(asked.get("modules") or [])}
     if asked.get("channel"):
         spec["channel"] = asked["channel"]
     return {**control.raw, "spec": spec}
+
+
+def _mirrored(control: Kyma) -> Object:
+    """The control plane's Kyma with the modules that its status reports: its own list need not name them.
+
+    A module that is being deleted is not asked for any more; of an unmanaged one the status says so.
+    """
+    spec = Reader(control.raw).child("spec").raw
+    named = {request.name for request in control.modules}
+    reported = [
+        {"name": one.name, "managed": one.state != State.UNMANAGED, **({"channel": one.channel} if one.channel else {})}
+        for one in control.reports
+        if one.name not in named and one.state != State.DELETING
+    ]
+    return {**control.raw, "spec": {**spec, "modules": [*(spec.get("modules") or []), *reported]}}
 
 
 def joined(pair: Pair) -> Snapshot:
@@ -147,6 +164,10 @@ def _feeds(pair: Pair, runtime: Snapshot) -> Mapping[str, Feed]:
     found = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
     if KYMA_FEED in control and (pair.runtime is None or gap_of(control[KYMA_FEED]) is not None):
         found[KYMA_FEED] = control[KYMA_FEED]
+    unknown = pair.runtime_kyma_unknown
+    if pair.runtime is None and unknown is not None:
+        state = FeedState.SYNCING if unknown.gap is Gap.LOADING else FeedState.FAILED
+        found[RUNTIME_FEED] = Feed(state, 0.0, unknown.message)
     return found
 
 

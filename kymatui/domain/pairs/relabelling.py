@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from kymatui.domain.catalog import catalog
 from kymatui.domain.effects import Effect, effects
 from kymatui.domain.kymas import Kyma
+from kymatui.domain.lists import missing
 from kymatui.domain.objects import LABEL_SKIP
+from kymatui.domain.observing import CATALOG_FEEDS
 from kymatui.domain.pairs.offering import Copies, Entry, sync_plan
 from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.reading import Reader
 from kymatui.domain.shelves import read_shelf
 from kymatui.domain.snapshots import Object
 from kymatui.domain.subjects import Settings
+from kymatui.errors import RefusedError
 
 Labels = Mapping[str, str | None]
 """Labels to set; None takes one away."""
@@ -47,10 +50,16 @@ def relabelled(raw: Object, labels: Labels) -> Object:
 
 
 def relabelling(pair: Pair, labels: Labels, now: float) -> Relabelling | None:
-    """What the labels would change; None where the control plane has no Kyma. `now` in seconds of the Unix clock."""
+    """What the labels would change; None where the control plane has no Kyma. `now` in seconds of the Unix clock.
+
+    Raises RefusedError where the control plane's catalog is not listed.
+    """
     kyma = pair.control_kyma
     if kyma is None:
         return None
+    unknown = missing(pair.control.feeds, CATALOG_FEEDS)
+    if unknown is not None:
+        raise RefusedError(f"what the labels would change is not known: {unknown}", hint="nothing was changed")
     changed_pair = _with_labels(pair, labels)
     after_kyma = changed_pair.control_kyma
     assert after_kyma is not None

@@ -63,6 +63,7 @@ def sync_told(plan: SyncPlan) -> Told:
     entries = sorted(plan.entries, key=lambda entry: order[entry.standing])
     made = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
     counts = "   ".join(f"{plan.count(standing)} {standing.value}" for standing in _STANDINGS if plan.count(standing))
+    counts = counts if plan.unknown is None else plain(f"the control plane's catalog: {plan.unknown}")
     return Told(tuple(row for row, _ in made), counts, {row.key: words for row, words in made})
 
 
@@ -121,7 +122,8 @@ def windows_told(found: Sequence[Maintenance], notes: Iterable[str], now: float)
             rows.append(row)
             sentences[row.key] = _window_sentence(one, upgrade, now)
     waiting = sum(bool(one.upgrades) for one in found)
-    counts = f"{waiting} of {len(found)} with upgrades that need a downtime"
+    more = "+" if any(one.unknown is not None for one in found) else ""
+    counts = f"{waiting}{more} of {len(found)} with upgrades that need a downtime"
     return Told(tuple(rows), "   ".join(plain(text) for text in (counts, *notes)), sentences)
 
 
@@ -140,6 +142,8 @@ def _window_row(one: Maintenance, upgrade: Upgrade | None, now: float) -> Row:
             "offered": version_cell(upgrade.offered),
             "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
         }
+    elif one.unknown is not None:
+        cells["how"] = Cell(f"upgrades {one.unknown.gap}", "muted")
     return Row(_SEPARATOR.join((runtime, upgrade.module if upgrade is not None else "")), cells)
 
 
@@ -167,7 +171,8 @@ def _window_sentence(one: Maintenance, upgrade: Upgrade | None, now: float) -> s
         when = f"the next window begins {begin} UTC, in {span(one.window.begin - now)}"
     skips = "; the Kyma skips maintenance windows" if one.skips else ""
     if upgrade is None:
-        return plain(f"{one.ref.name}: {when}{skips}; no upgrade waits for it")
+        waits = "no upgrade waits for it" if one.unknown is None else f"upgrades: {one.unknown}"
+        return plain(f"{one.ref.name}: {when}{skips}; {waits}")
     to = f" to {upgrade.offered}" if upgrade.offered else ""
     return plain(f"{upgrade.module} {upgrade.installed}{to} {upgrade.waiting.value}; {when}{skips}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kymatui.domain.matrix import Cell as Place
 from kymatui.domain.matrix import Matrix, MatrixRow, matrix
 from kymatui.domain.rows import Catalog
-from kymatui.ui.presenters.catalog import ABSENT, version_cell
+from kymatui.ui.presenters.catalog import ABSENT, GAP_TONES, version_cell
 from kymatui.ui.text import plain
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import Cell, Row
@@ -23,7 +23,7 @@ def columns(found: Matrix) -> tuple[Column, ...]:
 
 
 def _title(found: Matrix, channel: str) -> str:
-    return plain(channel.upper()) + (" (yours)" if channel == found.reference else "")
+    return plain(channel.upper()) + (" (yours)" if channel == found.reference and found.is_own else "")
 
 
 def rows(catalog: Catalog, *, only_differences: bool = False) -> tuple[Matrix, list[Row]]:
@@ -33,18 +33,23 @@ def rows(catalog: Catalog, *, only_differences: bool = False) -> tuple[Matrix, l
 
 
 def _row(found: Matrix, one: MatrixRow) -> Row:
-    cells = {"name": Cell(plain(one.module), "strong"), "installed": version_cell(one.installed)}
+    cells = {"name": Cell(plain(one.module), "strong"), "installed": _installed(one)}
     for channel in found.channels:
         cells[f"channel:{channel}"] = _cell(one.cells.get(channel))
     cells["agrees"] = Cell("differ", "warning") if one.differs else Cell("agree", "muted")
     return Row(one.module, cells)
 
 
+def _installed(one: MatrixRow) -> Cell:
+    why = one.unknown_installed
+    return version_cell(one.installed) if why is None else Cell(why.gap.value, GAP_TONES[why.gap])
+
+
 def _cell(place: Place | None) -> Cell:
     """`1.3.0  +1 minor`; what cannot be installed says so."""
     if place is None:
         return Cell(ABSENT, "muted")
-    if place.template is None:
+    if place.template is None and place.unknown is None:
         return Cell(f"{plain(place.version)}  no template", "error")
     text = plain(place.version)
     if place.distance is not None:

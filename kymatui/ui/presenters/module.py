@@ -28,7 +28,7 @@ def declared(module: Row, catalog: Catalog) -> list[Fact]:
         Fact("channel", module.text(RowFact.CHANNEL, _channel(module))),
         Fact("desired", module.text(RowFact.DESIRED, plain(module.desired) or ABSENT)),
         Fact("managed", module.text(RowFact.MANAGED, "yes" if module.managed else "no"), _managed_tone(module)),
-        Fact("policy", plain(module.policy) or ABSENT),
+        Fact("policy", module.text(RowFact.POLICY, plain(module.policy) or ABSENT)),
         Fact("template", plain(template.name) if template else ABSENT, "" if template else "muted"),
     ]
 

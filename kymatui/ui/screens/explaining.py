@@ -198,7 +198,9 @@ class WindowsScreen(ExplainingScreen):
     @staticmethod
     def _of_one(session: Explained, now: float) -> Told:
         from kymatui.domain.kymas import Kyma, read_kyma
+        from kymatui.domain.lists import missing
         from kymatui.domain.maintenance import maintenance
+        from kymatui.domain.observing import CATALOG_FEEDS
         from kymatui.domain.pairs.pair import effective_kyma
         from kymatui.domain.shelves import read_shelf
 
@@ -207,7 +209,8 @@ class WindowsScreen(ExplainingScreen):
         if not isinstance(kyma, Kyma):
             return Told()
         shelf = read_shelf(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
-        return explaining.windows_told([maintenance(kyma, shelf, pair.rules, now)], session.notes, now)
+        unknown = missing(pair.control.feeds, CATALOG_FEEDS)
+        return explaining.windows_told([maintenance(kyma, shelf, pair.rules, now, unknown)], session.notes, now)
 
     @staticmethod
     def _of_all(picture: FleetPicture, source: FleetSource, now: float) -> Told:
