@@ -19,6 +19,8 @@ from kymatui.domain.statechecks import Evaluation, Mode, Subject, evaluate
 from kymatui.domain.states import State, StateSource, severity, state_of
 from kymatui.domain.templates import Rule
 
+START_GRACE = 60.0
+"""Seconds after the manager's workload was created in which an Error of lifecycle-manager may only be early."""
 ANNOTATION_RULES = f"{OPERATOR}/custom-state-check"
 
 
@@ -105,8 +107,13 @@ def assess(
     manifest: Manifest | None,
     refusal: Refusal | None,
     managed: bool,
+    starting: bool = False,
 ) -> Assessment:
-    """The worst of what everybody says; who is nearest to the module wins where they say the same."""
+    """The worst of what everybody says; who is nearest to the module wins where they say the same.
+
+    While its manager is `starting`, lifecycle-manager's Error is no error: it reports it of a Deployment without
+    conditions, at every start.
+    """
     evaluation = in_mode(checked[0], mode) if checked else None
     fixed = {
         Presence.NOT_INSTALLED: State.NOT_INSTALLED,
@@ -120,7 +127,9 @@ def assess(
     behind_gate = state_of(checked[0].status_state) if checked and evaluation and not evaluation.rules else None
     claims = _claims(evaluation, behind_gate, readiness, manager_missing)
     if managed:
-        claims += _reported(report, manifest, refusal)
+        claims += _reported(
+            report, manifest, refusal, is_early=starting and readiness is not None and not _broken(readiness)
+        )
     if presence in (Presence.ORPHAN, Presence.CONFLICT):
         claims.append((State.WARNING, StateSource.PRESENCE))
     if not claims:
@@ -144,16 +153,26 @@ def _claims(
     return claims
 
 
+def _broken(readiness: Readiness) -> bool:
+    return readiness.state is State.ERROR
+
+
 def _reported(
-    report: ModuleReport | None, manifest: Manifest | None, refusal: Refusal | None
+    report: ModuleReport | None, manifest: Manifest | None, refusal: Refusal | None, *, is_early: bool
 ) -> list[tuple[State, StateSource]]:
+    """What lifecycle-manager reports; its Error counts as Processing where it `is_early`."""
+
+    def word(state: str) -> State | None:
+        found = state_of(state)
+        return State.PROCESSING if found is State.ERROR and is_early else found
+
     claims: list[tuple[State, StateSource]] = []
-    said = state_of(report.state) if report is not None else None
+    said = word(report.state) if report is not None else None
     if said is not None:
         claims.append((said, StateSource.KYMA))
     elif refusal is not None:
         claims.append((refusal.state, StateSource.KYMA))
-    installing = state_of(manifest.state) if manifest is not None else None
+    installing = word(manifest.state) if manifest is not None else None
     if installing is not None:
         claims.append((installing, StateSource.MANIFEST))
     return claims

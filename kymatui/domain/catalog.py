@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kymatui.domain.assessing import Assessment, assess, check_resources, in_mode, rules_in_force
+from kymatui.domain.assessing import START_GRACE, Assessment, assess, check_resources, in_mode, rules_in_force
 from kymatui.domain.drift import Drift, DriftKind, drift
 from kymatui.domain.faults import catalog_problems, row_problems
+from kymatui.domain.foreseen import foreseen
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.listing import to_json
-from kymatui.domain.objects import LABEL_SKIP
+from kymatui.domain.objects import LABEL_SKIP, read_meta
 from kymatui.domain.observing import KYMA_FEED, World, observe
 from kymatui.domain.presence import Presence, Sight, presence
 from kymatui.domain.readiness import Readiness, readiness
+from kymatui.domain.reading import Reader
 from kymatui.domain.reasons import Case, reason
 from kymatui.domain.remembering import Memory
 from kymatui.domain.resolution import Rules, upcoming_window
@@ -108,13 +110,13 @@ def _row(subject: Subject, world: World, now: float, settings: Settings) -> Row:
         now=now,
         mode=settings.mode,
     )
-    assessment = _assessment(subject, there, checked, ready, settings.mode)
+    assessment = _assessment(subject, there, checked, ready, settings.mode, now)
     drifted = _drift(subject, there, ready, world, now, settings.rules)
     return _finished(subject, world, settings.mode, there, checked, ready, assessment, drifted)
 
 
 def _assessment(
-    subject: Subject, there: Presence, checked: Sequence[Checked], ready: Readiness | None, mode: Mode
+    subject: Subject, there: Presence, checked: Sequence[Checked], ready: Readiness | None, mode: Mode, now: float
 ) -> Assessment:
     reported_ready = subject.report is not None and subject.report.state == State.READY
     return assess(
@@ -127,7 +129,15 @@ def _assessment(
         manifest=subject.manifest,
         refusal=subject.resolution.refusal if subject.request is not None else None,
         managed=subject.managed,
+        starting=_is_starting(subject, now),
     )
+
+
+def _is_starting(subject: Subject, now: float) -> bool:
+    """Whether the manager is so new that an Error of lifecycle-manager may only mean that it has not started."""
+    workload = subject.manager.workload
+    created = read_meta(Reader(workload)).created if workload is not None else None
+    return created is not None and now - created < START_GRACE
 
 
 def _drift(subject: Subject, there: Presence, ready: Readiness | None, world: World, now: float, rules: Rules) -> Drift:
@@ -165,6 +175,15 @@ def _finished(
     unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
     case = Case(subject, there, assessment, drifted, installed, ready, checked, unseen, kyma_unseen)
     shown, meta = subject.shown, subject.meta
+    risks = foreseen(
+        subject.request,
+        subject.report,
+        subject.manifest,
+        drifted,
+        subject.desired,
+        ready,
+        [one.resource for one in checked],
+    )
     has_channel = subject.origin is Origin.KYMA and not subject.mandatory
     return Row(
         name=subject.name,
@@ -194,7 +213,11 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+        problems=(
+            *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+            *(one.problem(subject.name) for one in risks),
+        ),
+        foreseen=risks,
         unknown=unknown_facts(subject, world, there, drifted, installed),
     )
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kymatui.domain import releases, templates
+from kymatui.domain.foreseen import kyma_deletion_words, taken_over_words
 from kymatui.domain.kymas import NO_CHANNEL, Kyma
 from kymatui.domain.linting import lint_rules
+from kymatui.domain.managing import ANNOTATIONS_OWNED_BY
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.objects import LABEL_SKIP
 from kymatui.domain.observing import World
+from kymatui.domain.ownership import CATALOG_SYNC, created_by
 from kymatui.domain.problems import Actor, Problem, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.releases import ReleaseMeta
@@ -51,6 +54,10 @@ def _row_problems(
     ready: Readiness | None,
 ) -> Iterator[Problem]:
     for template in offers:
+        creator = created_by(template.raw)
+        if creator not in ("", CATALOG_SYNC) and CATALOG_SYNC in template.meta.field_managers:
+            message = taken_over_words(str(template.ref), creator)
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, str(template.ref))
         for flaw in templates.schema_violations(template):
             message = f"{template.ref} breaks its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
@@ -149,14 +156,20 @@ def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:
     if kyma.meta.label_is_true(LABEL_SKIP):
         yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", name)
     if kyma.meta.deleting:
-        held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
-        yield Problem(
-            Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", name
-        )
+        yield _deletion(kyma, name)
     yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
         yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", name)
     yield from _disagreements(kyma, rows)
+
+
+def _deletion(kyma: Kyma, name: str) -> Problem:
+    """A runtime's Kyma comes again from its control plane, which may not request all that is requested here."""
+    held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
+    if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
+        words = kyma_deletion_words(one.name for one in kyma.modules)
+        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", name)
+    return Problem(Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", name)
 
 
 def _orphaned(kyma: Kyma, world: World) -> Iterator[Problem]:

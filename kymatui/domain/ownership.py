@@ -14,6 +14,9 @@ from typing import Any
 
 from kymatui.domain.objects import moment
 
+CATALOG_SYNC = "catalog-sync"
+"""The field manager of the copies that lifecycle-manager writes to a runtime."""
+
 Path = tuple[str, ...]
 """Steps as managedFields has them: "f:spec", `k:{"name":"a"}`, `v:"x"`, "i:0"."""
 
@@ -48,6 +51,12 @@ def changed_by_hand(raw: Mapping[str, Any]) -> Writer | None:
         return None
     later = [one for one in entries if one.operation == "Update" and one.at is not None and one.at >= max(applied)]
     return max(later, key=lambda one: one.at or 0.0, default=None)
+
+
+def created_by(raw: Mapping[str, Any]) -> str:
+    """Return the manager that wrote the object first, "" where it does not say when each wrote."""
+    entries = [one for one in writers(raw) if not one.subresource and one.at is not None]
+    return min(entries, key=lambda one: one.at or 0.0).manager if entries else ""
 
 
 def _writer(entry: Mapping[str, Any]) -> Writer:

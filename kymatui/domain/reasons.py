@@ -9,6 +9,14 @@ from kymatui.domain import refusals
 from kymatui.domain.assessing import Assessment
 from kymatui.domain.conditions import find_condition
 from kymatui.domain.drift import Drift, DriftKind
+from kymatui.domain.foreseen import (
+    is_not_applied,
+    is_still_releasing,
+    is_stuck,
+    not_applied_words,
+    still_releasing_words,
+    stuck_words,
+)
 from kymatui.domain.kymas import Policy
 from kymatui.domain.manifests import Manifest
 from kymatui.domain.ownership import changed_by_hand
@@ -62,6 +70,9 @@ def _deleting(case: Case) -> Reason | None:
         return Reason(f"deleting waits for YOU to delete {names}{more}", Actor.YOU, Severity.WARNING)
     if held:
         return _held(case, held[0])
+    manifest = case.subject.manifest
+    if manifest is not None and is_stuck(manifest) and not case.checked:
+        return Reason(stuck_words(manifest), Actor.YOU, Severity.WARNING)
     said = (case.subject.report.message if case.subject.report else "") or (
         case.subject.manifest.operation if case.subject.manifest else ""
     )
@@ -124,6 +135,9 @@ def _unmanaged(case: Case) -> Reason | None:
         return None
     if case.subject.report is not None and case.subject.report.state != State.UNMANAGED:
         return Reason(f"{KLM} has not let go of it yet: keep the entry until its state is Unmanaged", Actor.KLM)
+    manifest = case.subject.manifest
+    if is_still_releasing(case.subject.report, manifest) and manifest is not None:
+        return Reason(still_releasing_words(manifest), Actor.KLM, Severity.WARNING)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
@@ -241,6 +255,9 @@ def _drifting(case: Case) -> Reason | None:
     kind, apart, manifest = case.drift.kind, case.drift.distance, case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
         text = f"{case.installed} runs, {case.subject.desired} should, and {KLM} skips {manifest.ref}: remove its label"
+        return Reason(text, Actor.YOU, Severity.WARNING)
+    if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
+        text = f"{case.installed} runs. {not_applied_words(case.subject.desired)}"
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from kymatui.domain.drift import Drift
 from kymatui.domain.evidence import Evidence
+from kymatui.domain.foreseen import Foreseen
 from kymatui.domain.lists import Gap, RowFact, Unknown, gap_of, missing
 from kymatui.domain.presence import Presence
 from kymatui.domain.problems import Actor, Problem, Reason
@@ -126,6 +127,7 @@ class Row:
     manifest: ObjectRef | None = None
     created: float | None = None
     problems: tuple[Problem, ...] = ()
+    foreseen: tuple[Foreseen, ...] = ()
     unknown: Mapping[RowFact, Unknown] = field(default_factory=dict)
 
     @property

@@ -131,5 +131,8 @@ def _disabled(toggle: Toggle, row: Row | None) -> Stage:
 
 def _unmanaged(row: Row | None) -> Stage:
     if row is not None and row.reports.kyma == State.UNMANAGED:
+        if row.manifest is not None:
+            words = f"Unmanaged is reported; {row.manifest} is still being released"
+            return Stage(words, Actor.KLM, phase=Phase.LET_GO)
         return Stage("lifecycle-manager has let go of it", finished=True, phase=Phase.LET_GO)
     return Stage("accepted; lifecycle-manager has not let go of it yet", Actor.KLM)

@@ -14,6 +14,7 @@ from kymatui.domain import edits
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.edits import KymaEdit
 from kymatui.domain.effects import Effect, effects
+from kymatui.domain.foreseen import Risk, of_setting
 from kymatui.domain.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.lists import RowFact, Unknown, missing
 from kymatui.domain.objects import read_ref
@@ -25,6 +26,8 @@ from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.states import State
 from kymatui.domain.versions import same
 from kymatui.domain.wording import refusal_words
+
+_WARNED = (Risk.CR_STAYS, Risk.FINALIZER_STAYS, Risk.POLICY_PENDING, Risk.MAY_NOT_WAIT)
 
 
 class Verb(StrEnum):
@@ -241,6 +244,8 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
             f"{case.asked} is to be unmanaged, but its status still says {report.state or 'nothing'}: "
             "taking it out of the list now would delete it"
         )
+    elif unmanaged and case.was is not None:
+        yield from (one.words for one in case.was.foreseen if one.risk is Risk.STILL_RELEASING)
 
 
 # what a person should know
@@ -260,8 +265,12 @@ def _warnings(case: _Case) -> Iterator[str]:
             )
         case Verb.MANAGE:
             yield "lifecycle-manager overwrites what was changed by hand, and updates the module from now on"
-        case Verb.CHANNEL | Verb.POLICY:
+        case Verb.POLICY:
+            yield from of_setting(case.toggle.policy or Policy.CREATE_AND_DELETE)
+        case Verb.CHANNEL:
             pass
+    if case.was is not None and case.toggle.verb in (Verb.DISABLE, Verb.POLICY, Verb.UNMANAGE):
+        yield from (one.words for one in case.was.foreseen if one.risk in _WARNED)
     if case.will is not None and isinstance(case.will.resolution.refusal, HeldBack):
         yield f"{refusal_words(case.will.resolution.refusal)}; to go lower, delete the module and add it again"
 

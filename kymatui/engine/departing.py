@@ -93,6 +93,7 @@ class Departure:
     refusal      why it cannot be deleted from here
     entry        what the Kyma requests of it, None where it has no entry
     manifest_uid of its Manifest, "" where there is none
+    foreseen     what lifecycle-manager is known to do otherwise than its API says, in sentences with the way out
     """
 
     cluster: str
@@ -115,6 +116,7 @@ class Departure:
     refusal: str = ""
     entry: ModuleRequest | None = None
     manifest_uid: str = ""
+    foreseen: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> AcceptedObjects:

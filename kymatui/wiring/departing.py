@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog import Memory, Settings, catalog
 from kymatui.domain.direct import unknown
+from kymatui.domain.foreseen import policies
 from kymatui.domain.kymas import ModuleRequest, Policy
 from kymatui.domain.managing import owning_manifest
 from kymatui.domain.manifests import default_resource
@@ -123,7 +124,6 @@ class Departing:
         templates = _templates(row, world)
         request = world.kyma.request(row.name) if world.kyma is not None else None
         report = world.kyma.report(row.name) if world.kyma is not None else None
-        policy = request.policy if request is not None else ""
         default = _default(templates, row.name)
         definitions = self._definitions(row, world)
         counted = self._count(templates, definitions, default, _owner(row, world))
@@ -135,7 +135,8 @@ class Departing:
             default=next((one for one in counted.ours if not one.applied), None),
             requested=request is not None and made.charge is Charge.KYMA,
             reported=report.state if report is not None else "",
-            by_hand=policy == Policy.IGNORE,
+            foreseen=tuple(one.words for one in row.foreseen),
+            by_hand=Policy.IGNORE in policies(request, world.manifests.get(row.name)),
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
             definitions=definitions,

@@ -78,7 +78,7 @@ SITUATIONS: list[object] = [
         id="in step",
     ),
     pytest.param(
-        {"kymas": [managed()], **OLD},
+        {"kymas": [managed("1.2.0")], **OLD},
         (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
         (
             "1.2.0 runs, 1.3.1 should (1 minor behind): lifecycle-manager has not finished the upgrade",

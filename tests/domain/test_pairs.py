@@ -233,6 +233,14 @@ def test_nothing_is_mirrored_to_a_kyma_that_is_being_deleted(world: World) -> No
     assert world.line("Kyma kcp-system/one", "presence").verdict is Verdict.WRONG
 
 
+def test_a_deletion_of_the_runtimes_kyma_names_what_only_it_requests(world: World) -> None:
+    world.control_kyma["spec"]["modules"] = []
+    assert "deleting the runtime's Kyma would uninstall this module" in world.line("keda", "spec.modules").why
+    world.runtime_kyma["metadata"]["deletionTimestamp"] = stamp(60)
+    why = world.line("Kyma kcp-system/one", "presence").why
+    assert "uninstalls what only the runtime's requests: keda." in why
+
+
 def test_a_skipped_kyma_waits_for_a_person(world: World) -> None:
     world.control_kyma["status"]["state"] = "Warning"
     world.control_kyma["metadata"]["labels"].update(labels(skip_reconciliation="true"))
@@ -269,6 +277,15 @@ def test_a_copy_that_somebody_edited_says_who_wrote_to_it(world: World) -> None:
     added, changed = (world.line("keda-1.0.0", f"spec.{name}") for name in ("requiresDowntime", "moduleName"))
     assert (added.actor, changed.actor) == (Actor.YOU, Actor.KLM), "the sync takes away nothing that it did not write"
     assert "kubectl-edit wrote to the copy" in changed.why
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_users_template_with_the_name_of_a_synced_one_is_taken_over(world: World, taken: bool) -> None:
+    mine = {"manager": "kubectl", "operation": "Update", "time": stamp(600)}
+    theirs = {"manager": "catalog-sync", "operation": "Apply", "time": stamp(60)}
+    world.copies[1]["metadata"]["managedFields"] = [mine, theirs] if taken else [mine]
+    line = world.line("keda-1.0.0", "created by")
+    assert (line.verdict, line.actor, "under another name" in line.why) == (Verdict.WRONG, Actor.YOU, True)
 
 
 def test_a_label_that_the_runtime_added_may_stay(world: World) -> None:

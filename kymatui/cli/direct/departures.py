@@ -34,6 +34,7 @@ def departure_text(seen: Departure, form: str) -> str:
         parts.append(f"warning: {plain(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
     if seen.advice:
         parts.append(f"warning: {plain(seen.advice)}")
+    parts += [f"warning: {plain(text)}" for text in seen.foreseen]
     if seen.charge is Charge.KYMA and not seen.refusal:
         parts.append(_who_deletes(seen))
     if seen.found is not None:
@@ -108,6 +109,7 @@ def departure_json(
         "turn": seen.turn().name.lower(),
         "refusal": seen.refusal or None,
         "warning": seen.warning or seen.advice or None,
+        "foreseen": list(seen.foreseen),
         "stations": [
             {"title": one.title, "progressed": one.progressed.value, "words": one.words} for one in stations(seen)
         ],

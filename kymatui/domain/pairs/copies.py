@@ -7,12 +7,13 @@ from typing import Any
 
 from kymatui.domain.comparing import Change, ChangeKind, spec_changes
 from kymatui.domain.conditions import find_condition
+from kymatui.domain.foreseen import taken_over_words
 from kymatui.domain.kymas import Kyma
 from kymatui.domain.lists import Unknown
 from kymatui.domain.objects import LABEL_MANAGED_BY, read_meta
+from kymatui.domain.ownership import CATALOG_SYNC, created_by
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, text_of
 from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
-from kymatui.domain.pairs.pair import CATALOG_SYNC
 from kymatui.domain.problems import Actor
 from kymatui.domain.reading import Reader
 from kymatui.domain.snapshots import Object
@@ -63,10 +64,18 @@ def _copy_lines(area: Area, entry: Entry) -> Iterator[Line]:
     assert entry.original is not None
     assert entry.copy is not None
     name = entry.ref.name
-    found = list(_differences(area, entry, entry.original, entry.copy))
+    found = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy)]
     if not any(line.field != "channels" for line in found):
         yield Line(area, name, "presence", _THERE, _THERE, Verdict.SAME)
     yield from found
+
+
+def _taken_over(area: Area, entry: Entry, copy: Object) -> Iterator[Line]:
+    """A user's object that has the name of a synced one, before the sync writes it and after."""
+    creator = created_by(copy)
+    if creator not in ("", CATALOG_SYNC):
+        why = taken_over_words(str(entry.ref), creator)
+        yield Line(area, entry.ref.name, "created by", CATALOG_SYNC, creator, Verdict.WRONG, why, Actor.YOU)
 
 
 def _differences(area: Area, entry: Entry, original: Object, copy: Object) -> Iterator[Line]:

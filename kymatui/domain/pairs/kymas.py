@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.conditions import find_condition
+from kymatui.domain.foreseen import kyma_deletion_words
 from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Tracking
 from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL, LABEL_MANAGED_BY, LABEL_SKIP, OPERATOR, moment
 from kymatui.domain.pairs.differences import NOTHING, Area, Line, Verdict, text_of
@@ -70,6 +71,9 @@ def owner_in(runtime: Kyma) -> str:
     return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
 
 
+_ONLY_THERE = "deleting the runtime's Kyma would uninstall this module, since the control plane does not request it"
+
+
 def kyma_lines(kymas: Kymas) -> Iterator[Line]:
     """Everything of the two Kymas but their modules' own things."""
     yield from _deletion(kymas)
@@ -89,7 +93,8 @@ def _deletion(kymas: Kymas) -> Iterator[Line]:
         why = "the deletion has begun in the control plane, and reaches the runtime next"
         yield Line(Area.KYMA, name, "presence", ours, theirs, Verdict.UNDER_WAY, why, Actor.KLM)
     else:
-        why = "somebody deletes the runtime's Kyma; the control plane's stays, and mirrors nothing meanwhile"
+        own = {one.name for one in kymas.runtime.modules} - {one.name for one in kymas.control.modules}
+        why = f"the runtime's Kyma is being deleted: {kyma_deletion_words(own)}"
         yield Line(Area.KYMA, name, "presence", ours, theirs, Verdict.WRONG, why, Actor.YOU)
 
 
@@ -123,7 +128,8 @@ def _requests(kymas: Kymas) -> Iterator[Line]:
     )
     why = "the runtime is the truth for spec.modules; the control plane's are never written back"
     for name in sorted(ours.keys() | theirs.keys()):
-        yield _told(Area.SPEC, name, "spec.modules", ours.get(name, NOTHING), theirs.get(name, NOTHING), why)
+        more = f"; {_ONLY_THERE}" if name not in ours else ""
+        yield _told(Area.SPEC, name, "spec.modules", ours.get(name, NOTHING), theirs.get(name, NOTHING), f"{why}{more}")
 
 
 def _request(kyma: Kyma, module: str) -> str:

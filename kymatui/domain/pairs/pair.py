@@ -14,6 +14,7 @@ from kymatui.domain.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.lists import Gap, Unknown, gap_of, missing
 from kymatui.domain.objects import read_ref
 from kymatui.domain.observing import KYMA_FEED, choose_kyma
+from kymatui.domain.ownership import CATALOG_SYNC
 from kymatui.domain.reading import Reader
 from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
@@ -22,7 +23,6 @@ from kymatui.domain.states import State
 _OF_CONTROL = tuple(
     f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas", "manifests")
 )
-CATALOG_SYNC = "catalog-sync"  # the field manager of copies that lifecycle-manager wrote
 
 
 @dataclass(frozen=True)

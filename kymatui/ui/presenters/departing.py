@@ -111,6 +111,7 @@ def words(seen: Departure, *, accept_unknown: bool = False) -> list[tuple[str, s
         said.append((f"{kind}: {agreed} ({plain(reason)})", "warning"))
     if seen.advice:
         said.append((f"▲ {plain(seen.advice)}", "warning"))
+    said += [(f"▲ {plain(text)}", "warning") for text in seen.foreseen]
     if seen.warning:
         said += [(f"▲ {plain(seen.warning)}", "warning"), (f"w way: {_WAYS[seen.way]}", "accent")]
     return said
@@ -149,6 +150,7 @@ def _warnings(seen: Departure, unmanages: bool, backup: str) -> Iterator[str]:
         yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
     if seen.advice:
         yield seen.advice
+    yield from seen.foreseen
     if not seen.refusal:
         yield f"what is deleted is kept first in {short(backup)}" if backup else "nothing of what is deleted is kept"
     shared = sum(one.shared for one in seen.remaining.theirs)

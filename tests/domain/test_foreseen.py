@@ -1,0 +1,190 @@
+"""What lifecycle-manager is known to do otherwise than its API says: foreseen in rows, plans and stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kymatui.domain.catalog import catalog
+from kymatui.domain.foreseen import FINALIZER_MODULE_CR, Risk
+from kymatui.domain.kymas import Policy
+from kymatui.domain.problems import Actor
+from kymatui.domain.rows import Row
+from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.stages import stage
+from kymatui.domain.states import State
+from kymatui.domain.toggling import Proposal, Toggle, Verb, propose
+from tests.domain.builders import (
+    NOW,
+    Json,
+    deployment,
+    gvk,
+    kyma,
+    manifest,
+    meta,
+    report,
+    resource,
+    snapshot,
+    stamp,
+    template,
+)
+
+TEMPLATES = [template("mod", "1.0.0"), template("mod", "1.1.0")]
+META = meta("mod", {"regular": "1.1.0"})
+
+
+def cluster(
+    entry: Json | None = None,
+    *,
+    version: str = "1.1.0",
+    state: str = "Ready",
+    running: Json | None = None,
+    made: Json | None = None,
+    used: bool = True,
+) -> Snapshot:
+    """One module as the Kyma, its Manifest (`made`) and its workload (`running`) have it."""
+    found = kyma([{"name": "mod", **(entry or {})}], status=[report("mod", version, state)])
+    found["metadata"]["uid"] = "u-1"
+    return snapshot(
+        kymas=[found],
+        templates=TEMPLATES,
+        release_metas=[META],
+        manifests=[made] if made is not None else [],
+        workloads=[running or deployment("mod", "1.1.0")],
+        module_resources={gvk("mod"): (resource("mod"),) if used else ()},
+    )
+
+
+def made(policy: str, *finalizers: str, state: str = "Ready") -> Json:
+    found = manifest("mod", "1.1.0", state, uid="m-1")
+    found["spec"]["customResourcePolicy"] = policy
+    found["metadata"]["finalizers"] = list(finalizers)
+    return found
+
+
+def row(seen: Snapshot) -> Row:
+    found = catalog(seen, NOW).row("mod")
+    assert found is not None
+    return found
+
+
+def risks(seen: Snapshot) -> list[Risk]:
+    return [one.risk for one in row(seen).foreseen]
+
+
+def proposed(seen: Snapshot, verb: Verb, policy: Policy | None = None) -> Proposal:
+    return propose(seen, Toggle(verb, "mod", policy=policy), NOW)
+
+
+IGNORE, CREATE = "Ignore", "CreateAndDelete"
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        pytest.param(cluster(made=made(CREATE)), [], id="they agree"),
+        pytest.param(cluster({"customResourcePolicy": CREATE}), [], id="no Manifest to be seen"),
+        pytest.param(cluster(made=made(IGNORE)), [Risk.CR_STAYS, Risk.MAY_NOT_WAIT], id="3 nobody deletes the CR"),
+        pytest.param(
+            cluster({"customResourcePolicy": IGNORE}, made=made(CREATE), used=False), [Risk.POLICY_PENDING], id="1, 18"
+        ),
+        pytest.param(
+            cluster({"customResourcePolicy": IGNORE}, made=made(IGNORE, FINALIZER_MODULE_CR), used=False),
+            [Risk.FINALIZER_STAYS],
+            id="2 a finalizer that nobody removes",
+        ),
+        pytest.param(cluster({"customResourcePolicy": IGNORE}), [Risk.MAY_NOT_WAIT], id="8 it may not wait"),
+        pytest.param(cluster(running=deployment("mod", "1.0.0")), [Risk.NOT_APPLIED], id="7 nothing is applied"),
+        pytest.param(cluster(running=deployment("mod", "1.0.0"), version="1.0.0"), [], id="not yet reported"),
+        pytest.param(
+            cluster({"managed": False}, state="Unmanaged", made=made(CREATE)), [Risk.STILL_RELEASING], id="10 releasing"
+        ),
+        pytest.param(cluster({"managed": False}, state="Unmanaged"), [], id="released"),
+    ],
+)
+def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[Risk]) -> None:
+    assert risks(seen) == expected
+    problems = [one.message for one in row(seen).problems]
+    assert all(one.words in problems for one in row(seen).foreseen)
+
+
+def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
+    reason = row(cluster(running=deployment("mod", "1.0.0"))).reason
+    assert (reason.actor, "nothing of 1.1.0 is applied" in reason.text) == (Actor.YOU, True)
+
+
+def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
+    warnings = proposed(cluster(made=made(IGNORE)), Verb.DISABLE).warnings
+    assert any("--cascade" in text for text in warnings), warnings
+
+
+@pytest.mark.parametrize("policy", list(Policy))
+def test_1_a_policy_is_said_to_come_late(policy: Policy) -> None:
+    other = IGNORE if policy == CREATE else CREATE
+    warnings = proposed(cluster({"customResourcePolicy": other}), Verb.POLICY, policy).warnings
+    assert any("only with the next version, channel or template change" in text for text in warnings)
+    assert any("cannot be deleted" in text for text in warnings) is (policy == IGNORE)
+
+
+def test_10_an_entry_stays_while_the_manifest_is_being_released() -> None:
+    seen = cluster({"managed": False}, state="Unmanaged", made=made(CREATE))
+    found = proposed(seen, Verb.DISABLE)
+    assert any("Keep the entry until the Manifest is gone" in text for text in found.refusals)
+    assert not proposed(cluster({"managed": False}, state="Unmanaged"), Verb.DISABLE).is_refused
+
+
+def test_10_unmanaging_is_finished_when_the_manifest_is_gone() -> None:
+    toggle = Toggle(Verb.UNMANAGE, "mod")
+    before = cluster(made=made(CREATE))
+    edit = propose(before, toggle, NOW).edit
+    assert edit is not None
+    for there, finished in ((made(CREATE), False), (None, True)):
+        now = cluster({"managed": False}, state="Unmanaged", made=there)
+        assert stage(toggle, edit, 0, now, catalog(now, NOW)).finished is finished
+
+
+def starting(age: float) -> Json:
+    """A manager whose Deployment has no conditions yet."""
+    found: dict[str, Any] = deployment("mod", "1.1.0", age=age)
+    found["status"] = {}
+    return found
+
+
+def test_an_error_of_a_manager_that_starts_is_none_for_a_minute() -> None:
+    early = row(cluster(state="Error", running=starting(5), made=made(CREATE, state="Error")))
+    assert (early.state, early.actor) != (State.ERROR, Actor.YOU)
+    assert early.state is State.PROCESSING
+    late = row(cluster(state="Error", running=starting(90), made=made(CREATE, state="Error")))
+    assert (late.state, "the Kyma reports Error" in late.reason.text) == (State.ERROR, True)
+
+
+def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person() -> None:
+    for finalizers, actor in (((FINALIZER_MODULE_CR,), Actor.YOU), ((FINALIZER_MODULE_CR, "other"), Actor.KLM)):
+        held = made(IGNORE, *finalizers, state="Deleting")
+        held["metadata"]["deletionTimestamp"] = stamp(60)
+        seen = cluster(state="Deleting", made=held, used=False)
+        gone = {**seen.kymas[0], "spec": {"channel": "regular", "modules": []}}
+        reason = row(replace(seen, kymas=(gone,))).reason
+        assert (reason.actor, "remove that finalizer by hand" in reason.text) == (actor, actor is Actor.YOU), reason
+
+
+def test_16_a_template_of_a_user_that_the_sync_took_over_is_named() -> None:
+    theirs = {"manager": "catalog-sync", "operation": "Apply", "time": stamp(60)}
+    mine = {"manager": "kubectl", "operation": "Update", "time": stamp(600)}
+    for writers, expected in (([theirs], False), ([mine], False), ([theirs, mine], True)):
+        taken = template("mod", "1.1.0")
+        taken["metadata"]["managedFields"] = writers
+        found = row(replace(cluster(), templates=(TEMPLATES[0], taken)))
+        assert any("Apply yours under another name" in one.message for one in found.problems) is expected
+
+
+def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules() -> None:
+    seen = cluster()
+    dying: Json = dict(seen.kymas[0])
+    owner = {"deprecated-operator.kyma-project.io/owned-by": "kcp-system/one"}
+    dying["metadata"] = {**dying["metadata"], "deletionTimestamp": stamp(60), "annotations": owner}
+    (problem,) = [one for one in catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
+    assert "creates the runtime's Kyma again" in problem.message
+    assert "requests: mod. Enable them again after that" in problem.message
