@@ -2,6 +2,7 @@
 
     KymatuiError                 exit 1
     ├── UsageError               exit 64  the command's words are off
+    │   └── UnknownNameError              no module, context, channel, runtime … has this name
     ├── ConfigurationError       exit 1   kubeconfig, settings, a file of the user
     ├── RefusedError             exit 2   a guard said no, or findings were found
     │   └── OutdatedError                 what was decided upon is no longer so
@@ -28,7 +29,7 @@ Front ends print both and leave with `error.exit_code`; a traceback on a termina
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -50,6 +51,19 @@ class UsageError(KymatuiError):
 
 class ConfigurationError(KymatuiError):
     """A kubeconfig, a settings file or another file of the user cannot be used."""
+
+
+class UnknownNameError(UsageError, ConfigurationError):
+    """No module, context, channel, namespace, runtime or backup has the name of a command line."""
+
+    @classmethod
+    def near(cls, kind: str, name: str, known: Iterable[str], *, where: str = "", hint: str = "") -> UnknownNameError:
+        """Return `no module "btp-opertor"; did you mean btp-operator?`; `where` follows the name."""
+        from difflib import get_close_matches
+
+        alike = ", ".join(get_close_matches(name, sorted(set(known)), n=3))
+        place = f" {where}" if where else ""
+        return cls(f'no {kind} "{name}"{place}' + (f"; did you mean {alike}?" if alike else ""), hint=hint)
 
 
 class RefusedError(KymatuiError):

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from kymatui.domain.texts import reason
 from kymatui.errors import ConfigurationError, RegistryError
 
 _DIGEST = re.compile(r"(sha256|sha512):([0-9a-f]{64}|[0-9a-f]{128})")
@@ -67,7 +68,7 @@ class BlobCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115 (closed below, and kept for the next)
         except OSError as error:
-            raise ConfigurationError(f"the cache {self._root} cannot be written: {error}") from error
+            raise ConfigurationError(f"the cache {self._root} cannot be written: {reason(error)}") from error
         with lock:
             _lock(lock.fileno())
             yield

@@ -13,7 +13,15 @@ from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
 from kymatui.cli.uninstalling import consent_of
 from kymatui.domain.texts import counted, plain
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, ReadOnlyError, RefusedError, UsageError
+from kymatui.errors import (
+    CancelledError,
+    KymatuiError,
+    PartlyDoneError,
+    ReadOnlyError,
+    RefusedError,
+    UnknownNameError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,9 +100,10 @@ def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
         module=args.having,
     )
     require_drift(fleet, words)
-    unknown = set(args.runtime or ()) - {runtime.name for runtime in fleet.runtimes}
-    if unknown:
-        raise UsageError(f"there is no runtime {', '.join(sorted(unknown))}", hint="`kymatui fleet` lists them")
+    known = [runtime.name for runtime in fleet.runtimes]
+    for name in args.runtime or ():
+        if name not in known:
+            raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")
     found = [one for one in fleet.runtimes if is_chosen(one, words) and (not args.runtime or one.name in args.runtime)]
     if not found:
         raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")

@@ -30,8 +30,11 @@ def run(args: argparse.Namespace) -> int:
 
             print(json.dumps(json_schema(), indent=2))
         case "validate":
-            read_file(path)
-            print(f"{path}: valid")
+            if not args.file and not path.exists():  # without a file the defaults hold
+                print(f"{path}: no such file; the defaults are valid")
+            else:
+                read_file(path)
+                print(f"{path}: valid")
         case _:
             print(as_toml(load_settings(os.environ)), end="")
     return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import untouched
 from kymatui.cli.direct.options import FORMATS
+from kymatui.cli.names import require_known, require_namespace
 from kymatui.cli.printing import say
 from kymatui.domain.texts import plain
 from kymatui.domain.toggling import Verb
@@ -69,6 +70,9 @@ def opened_to_edit(args: argparse.Namespace) -> Iterator[tuple[CatalogSession | 
                     hint="`kymatui catalog` shows which kinds are slow",
                 )
             session.require_kyma()
+            if not is_remote(args):  # there it is the namespace of the runtime's Kyma on the control plane
+                require_namespace(session, args)
+            require_known(session, getattr(args, "names", ()), getattr(args, "channel", None))
             yield session, changed
     finally:
         session.close()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from kymatui.cli.names import require_namespace, unknown_module
 from kymatui.cli.printing import FORMATS, say
 from kymatui.errors import ServerError, UnreachableError, UsageError
 
@@ -73,6 +74,8 @@ def sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairSession
         session.start(changed.set)
         whole = session.wait_complete(args.timeout)
         _require_kyma(session)
+        if not is_remote(args):  # there it is the namespace of the control plane's Kymas
+            require_namespace(session, args)
         if not whole:
             _confess(session.feeds, args.timeout)
         while True:
@@ -108,11 +111,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
 
 def row_of(catalog: Catalog, name: str) -> Row:
     """The row of a module; an unknown name gets a suggestion."""
-    from difflib import get_close_matches
-
     row = catalog.row(name)
     if row is None:
-        near = get_close_matches(name, [one.name for one in catalog.rows], n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "`kymatui catalog` lists the modules"
-        raise UsageError(f"there is no module {name!r} in the catalog of {catalog.cluster}", hint=hint)
+        raise unknown_module(catalog, name)
     return row

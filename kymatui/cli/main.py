@@ -20,10 +20,41 @@ from kymatui.errors import KymatuiError, UsageError
 class _Parser(argparse.ArgumentParser):
     """argparse leaves with 2 on bad words, but here 2 means findings; see `UsageError`."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str, hint: str = "") -> NoReturn:
         with contextlib.suppress(OSError):  # nobody reads it, see `_report`
             self.print_usage(sys.stderr)
-        raise UsageError(message, hint=f"`{self.prog} --help` lists what it takes")
+        raise UsageError(message, hint=hint or f"`{self.prog} --help` lists what it takes")
+
+    def unknown_options(self, words: Sequence[str]) -> NoReturn:
+        """Name the options that nothing takes, and what is near."""
+        from difflib import get_close_matches
+
+        options = [word.partition("=")[0] for word in words if word.startswith("-")]
+        near = [name for option in options for name in get_close_matches(option, self._option_string_actions, n=1)]
+        hint = f"did you mean {', '.join(near)}?" if near else ""
+        self.error(f"unrecognized arguments: {' '.join(words)}", hint)
+
+    def check_front(self, words: Sequence[str]) -> None:
+        """Look at what stands before the command: argparse takes the value of an unknown option for the command."""
+        rest = iter(words)
+        for word in rest:
+            if not word.startswith("-"):
+                if by_name(word) is None:
+                    from difflib import get_close_matches
+
+                    near = get_close_matches(word, [command.name for command in COMMANDS], n=3)
+                    hint = f"did you mean {', '.join(near)}?" if near else ""
+                    self.error(f"no command {word!r}", hint)
+                return
+            name, _, value = word.partition("=")
+            known = [found for found in self._option_string_actions if found.startswith(name)]
+            if name.startswith("--") and not known:
+                self.unknown_options([name])
+            action = self._option_string_actions.get(name) or self._option_string_actions.get(known[0] if known else "")
+            if action is None or value or action.nargs == "?":
+                return  # argparse knows better
+            if action.nargs is None:
+                next(rest, None)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args: argparse.Namespace | None = None
     ANSWER.given = False
     try:
-        args = _parser(words).parse_args(words)
+        parser = _parser(words)
+        parser.check_front(words)
+        args = parser.parse_args(words)
         module = args.command_module
         return int(module.run(args))
     except KymatuiError as error:
@@ -120,10 +153,10 @@ class _Commands(_SubParsers):
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
         left = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, None)
         if left and command is not None:  # told by whom they were meant for, and not with the usage of the whole
-            self.choices[command.name].error(f"unrecognized arguments: {' '.join(left)}")
+            self.choices[command.name].unknown_options(left)
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> _Parser:
     parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)

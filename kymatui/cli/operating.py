@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 import threading
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING
 from kymatui.cli.direct.options import add_fetching
 from kymatui.cli.printing import say
 from kymatui.errors import (
+    ClusterError,
     ConfigurationError,
     KymatuiError,
-    NotFoundError,
     PartlyDoneError,
     ReadOnlyError,
     RefusedError,
+    UnknownNameError,
     UsageError,
 )
 
@@ -47,7 +49,7 @@ class ReconcileCommand:
         site, namespace = _site(args)
         ref = ObjectRef(manifest_kind(site), namespace, args.name)
         if site.home.get(ref) is None:
-            raise NotFoundError(f"there is no {ref} in {site.home.name}", status=404)
+            raise _unknown(site, ref)
         return _turns(site, ref, args.timeout)
 
 
@@ -107,6 +109,13 @@ def _site(args: argparse.Namespace) -> tuple[Site, str]:
     if site.home.read_only or settings.context(site.home.name).read_only:
         raise ReadOnlyError(f"{site.home.name} is read-only: nothing is reconciled")
     return site, options.namespace or "kcp-system"
+
+
+def _unknown(site: Site, ref: ObjectRef) -> UnknownNameError:
+    known: list[str] = []
+    with contextlib.suppress(ClusterError):
+        known = [str(one["metadata"]["name"]) for one in site.home.list(ref.kind, ref.namespace)]
+    return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {site.home.name}")
 
 
 def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:

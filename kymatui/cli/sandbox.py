@@ -97,11 +97,19 @@ def _up(args: argparse.Namespace) -> int:
     )
 
 
+_NEEDED = {"hold": ("resource", "name"), "release": ("resource", "name")}
+
+
 def _fault(args: argparse.Namespace) -> int:
     if args.fault != LISTING and wanted(args)[0].read_only:
         raise ReadOnlyError(
             f"sandbox fault {args.fault} would change the sandbox, and only reading is allowed; nothing was sent",
             hint="start without --read-only and KYMATUI_READ_ONLY to write",
+        )
+    missing = [f"--{name}" for name in _NEEDED.get(args.fault, ()) if not getattr(args, name)]
+    if missing:
+        raise UsageError(
+            f"sandbox fault {args.fault} needs {', '.join(missing)}", hint="see `kymatui sandbox fault -h`"
         )
     given = {
         "verb": args.verb,

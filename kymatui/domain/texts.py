@@ -16,6 +16,14 @@ def plain(text: str) -> str:
     return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
 
 
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+
+
+def reason(error: BaseException) -> str:
+    """Return why something failed without the number of the system's error: `No such file or directory`."""
+    return str(getattr(error, "strerror", None) or _ERRNO.sub("", str(error)))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` where it is not the noun with an s."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

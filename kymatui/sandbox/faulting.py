@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 import yaml
 
+from kymatui.domain.texts import reason
 from kymatui.errors import ClusterError, ConfigurationError, UnreachableError
 from kymatui.sandbox.apiserver.faults import ADMIN_PATH, KINDS
 
@@ -80,7 +81,7 @@ class FaultClient:
             response = connection.getresponse()
             answer = msgspec.json.decode(response.read() or b"{}")
         except (OSError, http.client.HTTPException) as error:
-            raise UnreachableError(f"no sandbox answers at {self.host}:{self.port}: {error}") from error
+            raise UnreachableError(f"no sandbox answers at {self.host}:{self.port}: {reason(error)}") from error
         except msgspec.DecodeError as error:
             raise ClusterError(f"what answers at {self.host}:{self.port} is no sandbox") from error
         finally:

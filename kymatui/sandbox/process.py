@@ -17,6 +17,7 @@ from types import TracebackType
 
 import msgspec
 
+from kymatui.domain.texts import reason
 from kymatui.errors import ClusterError, KymatuiError
 
 STARTUP_SECONDS = 60.0
@@ -97,7 +98,7 @@ def start_sandbox(
         process = _spawn(command)
     except OSError as error:
         _remove(folder)
-        raise ClusterError(f"cannot start the sandbox: {error}") from error
+        raise ClusterError(f"cannot start the sandbox: {reason(error)}") from error
     running = RunningSandbox(path, "", process, folder)
     try:
         _await_ready(process, timeout)
@@ -149,7 +150,7 @@ def _registry_of(kubeconfig: Path) -> str:
     try:
         value = msgspec.yaml.decode(kubeconfig.read_bytes())
     except (OSError, msgspec.DecodeError) as error:
-        raise KymatuiError(f"the sandbox's kubeconfig cannot be read: {error}") from error
+        raise KymatuiError(f"the sandbox's kubeconfig cannot be read: {reason(error)}") from error
     for extension in value.get("extensions") or ():
         if extension.get("name") == "kymatui.io/sandbox":
             return str(extension["extension"].get("registry", ""))

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kymatui.domain.texts import reason
 from kymatui.errors import ConfigurationError
 from kymatui.settings.schema import COLUMN_NAMES, OPTIONS, THEME_NAMES, faults
 
@@ -79,7 +80,7 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}") from error
+        raise ConfigurationError(f"{path} cannot be read: {reason(error)}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(
             f"{path} is no TOML: {error}", hint="`kymatui config show` prints a valid one"

@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.fleet_pictures import Key
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind
 from kymatui.domain.snapshots import FeedState
-from kymatui.errors import NotFoundError, UnreachableError, UsageError
+from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
 from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
@@ -79,9 +78,8 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> Key:
         several = ", ".join("/".join(key) for key in keys)
         raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
     known = [one for _, one in runtimes_of(home, namespace)]
-    near = get_close_matches(last, known, n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else "`kymatui fleet` lists the runtimes"
-    raise UsageError(f"the control plane of {home.name!r} has no runtime {name!r}", hint=hint)
+    where = f"in the control plane {home.name}"
+    raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
 
 
 def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairSession:

@@ -142,7 +142,8 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Captu
         (["catalog"], 1, "no kubeconfig"),
         (["catalog", "--timeout", "0"], 64, "--timeout"),
         (["catalog", "-o", "xml"], 64, "invalid choice"),
-        (["catalog", "--what"], 64, "`kymatui catalog --help`"),
+        (["catalog", "--what"], 64, "did you mean --watch?"),
+        (["catalog", "--zzz"], 64, "`kymatui catalog --help`"),
     ],
 )
 def test_bad_words_are_said_without_a_traceback(
@@ -155,7 +156,7 @@ def test_bad_words_are_said_without_a_traceback(
 
 
 def test_an_unknown_context_is_said(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["catalog", "--kubeconfig", kubeconfig, "--context", "prod"]) == 1
+    assert main(["catalog", "--kubeconfig", kubeconfig, "--context", "prod"]) == 64
     assert "there are: test" in capsys.readouterr().err
 
 

@@ -151,7 +151,6 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["install", "nonsense", "--yes"], "no catalog offers a module nonsense"),
         (["install", "backup-operator", "--version", "9.9.9", "--yes"], "is not offered in 9.9.9, only in 0.4.0"),
         (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], "/nowhere.yaml"),
         (["apply", "/nowhere.json"], "cannot read /nowhere.json"),

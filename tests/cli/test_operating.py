@@ -104,8 +104,8 @@ def test_what_cannot_be_installed_is_said(
     assert main(["reconcile", "manifest", "closed", "-n", SPACE]) == 3
     assert f"allow it with --insecure-registry {sandbox.registry}" not in capsys.readouterr().out
     assert state(cluster, ref) == "Error"
-    assert main(["reconcile", "manifest", "nobody", "-n", SPACE]) == 1
-    assert "there is no Manifest modules/nobody" in capsys.readouterr().err
+    assert main(["reconcile", "manifest", "nobody", "-n", SPACE]) == 64
+    assert 'no Manifest "nobody" in modules' in capsys.readouterr().err
 
 
 def test_kustomizations_are_read_by_path_only_below_the_folder_that_was_named(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
 import signal
 import sys
@@ -100,23 +101,23 @@ def test_the_others_take_what_they_need(name: str) -> None:
 
 
 STATUSES: tuple[tuple[str, int, str], ...] = (
-    ("adopt nonsense --yes", 2, "there is no nonsense to take over"),
+    ("adopt nonsense --yes", 64, 'no module "nonsense"'),
     ("adopt istio --yes", 2, "istio is managed by lifecycle-manager"),
     ("--read-only adopt docker-registry --yes", 4, "is read-only"),
     ("adopt docker-registry --timeout 0", 64, "--timeout must be more than nothing"),
     ("finalizers istio --object a", 64, "--object and --remove belong together"),
     ("finalizers istio --object a --remove b --typed a", 2, "nothing of istio that is being deleted is called a"),
     ("--read-only finalizers istio --object a --remove b", 4, "is read-only"),
-    ("reconcile manifest nowhere", 1, "there is no Manifest kcp-system/nowhere"),
+    ("reconcile manifest nowhere", 64, 'no Manifest "nowhere" in kcp-system'),
     ("--read-only reconcile manifest nowhere", 4, "nothing is reconciled"),
     ("reconcile manifest nowhere --timeout 0", 64, "--timeout must be more than nothing"),
     ("--read-only operator", 4, "nothing is reconciled"),
     ("operator --workers 0", 64, "--workers and --resync must be more than nothing"),
-    ("delete nonsense --yes -o json", 2, "nonsense is not known"),
+    ("delete nonsense --yes -o json", 64, 'no module "nonsense"'),
     ("--read-only enable istio --yes -o yaml", 0, ""),
     ("--read-only enable connectivity-proxy --yes -o json", 4, "read-only: the Kyma is not edited"),
     ("install backup-operator -o json", 2, "not a terminal"),
-    ("check nonsense -o json", 1, "no catalog offers a module nonsense"),
+    ("check nonsense -o json", 64, 'no module "nonsense"'),
 )
 
 
@@ -246,6 +247,40 @@ def test_progress_goes_to_standard_error_and_the_answer_alone_to_standard_output
         assert ended.status == 0, ended
         assert json.loads(ended.out)["outcome"] == "done"
         assert ended.err.count("\n") > 2
+
+
+# names that nothing has
+
+TYPOS = (
+    *(f"{name} nas" for name in ("module", "checks", "events", "enable", "disable", "manage", "unmanage")),
+    *(f"{name} nas" for name in ("install", "upgrade", "plan", "check", "adopt", "delete", "finalizers")),
+    *("policy nas Ignore", "channel nas fast", "channel nats fasst", "enable nats --channel fasst"),
+    *("--context kpc catalog", "--context kpc enable nats", "--context kpc delete nats"),
+    *(f"{name} -n kyma-sytem" for name in ("catalog", "module nats", "disable nats", "delete nats", "check nats")),
+    *("--contxt kcp catalog", "--contxt=kcp catalog", "catalog --contxt kcp", "catalgo", "disabel nats"),
+)
+
+
+@pytest.mark.parametrize("line", TYPOS)
+def test_a_typo_has_one_status_everywhere_and_what_was_meant(line: str, stage: Stage) -> None:
+    ended = run(line.split())
+    meant = re.search(r"did you mean (.*)\?", ended.err)
+    assert (ended.status, ended.out) == (64, ""), ended
+    assert meant is not None, ended
+    assert {"nats", "kcp", "fast", "kyma-system", "--context", "catalog", "disable"} & set(meant[1].split(", ")), ended
+
+
+def test_a_namespace_that_may_not_be_read_is_not_known(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that an installation creates need not be there."""
+    viewer = stage.folder / "viewer"
+    config = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
+    config["users"] = [{**user, "user": {"token": "viewer"}} for user in config["users"]]
+    viewer.write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(viewer))
+    assert "no namespace" not in run(["catalog", "-n", "nowhere"]).err
+    monkeypatch.undo()
+    ended = run(["install", stage.name, "--file", str(stage.source("1")), "-n", f"new-{stage.name}", "--dry-run"])
+    assert "no namespace" not in ended.err
 
 
 # Ctrl-C

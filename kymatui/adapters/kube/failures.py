@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kymatui.adapters.bodies import BodyError, OversizedError
+from kymatui.domain.texts import reason
 from kymatui.errors import (
     ClusterError,
     ConflictError,
@@ -283,5 +284,5 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _last(causes: tuple[BaseException, ...]) -> str:
-    texts = [str(cause) for cause in causes if str(cause)]
+    texts = [reason(cause) for cause in causes if str(cause)]
     return texts[-1] if texts else type(causes[0]).__name__

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, UnknownNameError
 
 _SECTIONS = (("clusters", "cluster"), ("users", "user"), ("contexts", "context"))
 _PATHS = {
@@ -70,9 +70,8 @@ class Kubeconfig:
             )
         entry = self.contexts.get(name)
         if entry is None:
-            raise ConfigurationError(
-                f"there is no context {name!r} in {_listed(self.files)}", hint=f"there are: {self._names()}"
-            )
+            where = f"in {_listed(self.files)}"
+            raise UnknownNameError.near("context", name, self.contexts, where=where, hint=f"there are: {self._names()}")
         return KubeContext(
             name=name,
             namespace=_text(entry, "namespace"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from kymatui.adapters.kube.endpoints import refused
 from kymatui.adapters.kube.kubeconfig import Entry
+from kymatui.domain.texts import reason
 from kymatui.errors import ConfigurationError
 
 
@@ -84,5 +85,5 @@ def _write_back(user: Entry, settings: Mapping[str, Any]) -> None:
         os.replace(name, user.file.resolve())
     except (OSError, KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"the refreshed OIDC token cannot be written to {user.file}: {error}", hint="make the file writable"
+            f"the refreshed OIDC token cannot be written to {user.file}: {reason(error)}", hint="make the file writable"
         ) from error

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kymatui.domain.texts import reason
 from kymatui.errors import RegistryError
 
 HELPER_TIMEOUT = 30.0
@@ -163,7 +164,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RegistryError(f"{path} cannot be read: {error}", hint=_MEND) from error
+        raise RegistryError(f"{path} cannot be read: {reason(error)}", hint=_MEND) from error
     if not isinstance(config, dict):
         raise RegistryError(f"{path} is no JSON object", hint=_MEND)
     return config

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.printing import document, markdown, say, table
-from kymatui.domain.texts import counted
+from kymatui.domain.texts import counted, reason
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _content(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"cannot read {path}: {error}") from error
+        raise ConfigurationError(f"cannot read {path}: {reason(error)}") from error
 
 
 def _save(path: Path, report: Report) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.direct.options import Place, add_intent, add_running, add_source, opened
+from kymatui.cli.names import unknown_module
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -53,11 +53,13 @@ def _source(place: Place, name: str) -> Source:
 
 def _row(place: Place, name: str) -> Row:
     """What is there of the module. Raises RefusedError where there is nothing to take over, or somebody has it."""
-    from kymatui.domain.catalog import catalog
     from kymatui.domain.direct import taken_over
 
     version = place.source.version if place.source.is_catalog else ""  # a chart counts its own versions
-    row = taken_over(catalog(place.session.snapshot(), time.time(), memory=place.memory).row(name), name, version)
+    seen = place.catalog
+    if seen.row(name) is None and place.source.is_catalog:
+        raise unknown_module(seen, name)
+    row = taken_over(seen.row(name), name, version)
     if not row.installed and place.source.is_catalog and not place.args.version:
         raise RefusedError(f"nobody knows which version of {name} is there", hint="say it with --version")
     return row

@@ -129,9 +129,7 @@ class _Deletions:
 
         plans = plan_deletions(self._departing, [self._request(name) for name in names])
         for plan in plans:
-            if not self._known(plan.seen):
-                hint = "`kymatui catalog` lists the modules"
-                raise RefusedError(f"{plan.module} is not known in {plan.seen.cluster}", hint=hint)
+            self._place.require_module(plan.seen)
         return [_Leg(_with_hint(plan)) for plan in plans]
 
     def _request(self, name: str) -> DeletionRequest:
@@ -150,13 +148,6 @@ class _Deletions:
             None if args.no_backup else where,
             args.timeout if args.wait else 0.0,
         )
-
-    def _known(self, seen: Departure) -> bool:
-        from kymatui.domain.catalog import catalog
-        from kymatui.engine.departing import Charge
-
-        row = catalog(self._place.session.snapshot(), time.time(), memory=self._place.memory).row(seen.module)
-        return seen.charge is not Charge.NOBODY or row is not None
 
     def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
         """What refuses one refuses all; of one module its own words are enough."""

@@ -46,6 +46,7 @@ class FinalizersCommand:
             if args.remove:
                 place.may_write()
             seen = Departing(place.session, place.cluster).look(args.name, place.namespace)
+            place.require_module(seen)
             found = held(seen, place.cluster)
             if not args.remove:
                 return _show(args.name, found, args.output)

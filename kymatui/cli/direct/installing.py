@@ -48,7 +48,7 @@ class InstallCommand:
         several = "*" if self.upgrade else "+"
         what = "a module, or the name of a release; several are one plan"
         parser.add_argument("names", metavar="NAME", nargs=several, help=what)
-        parser.set_defaults(devel=False)
+        parser.set_defaults(devel=False, creates_namespace=not self.upgrade)
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="everything that is outdated, as one plan")
             parser.add_argument("--devel", action="store_true", help="pre-releases count as newer versions, too")
@@ -114,6 +114,7 @@ class PlanCommand:
             metavar="FILE",
             help="save the plan with all objects, Secrets too; as YAML in a .yaml file",
         )
+        parser.set_defaults(creates_namespace=True)
         add_source(parser)
         add_intent(parser)
         add_running(parser)
@@ -139,6 +140,7 @@ class ApplyCommand:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("plan", metavar="PLAN", help="a file of `kymatui plan --out`")
+        parser.set_defaults(creates_namespace=True)
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -32,6 +32,7 @@ class ManifestCommand:
             "--force", action="store_true", help="take over fields that others own; the plan shows which"
         )
         parser.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+        parser.set_defaults(creates_namespace=True)
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.asking import untouched
+from kymatui.cli.names import require_namespace, unknown_module
 from kymatui.cli.printing import say
 from kymatui.domain.remembering import Memory
 from kymatui.domain.texts import plain
@@ -20,8 +21,10 @@ from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, Re
 
 if TYPE_CHECKING:
     from kymatui.domain.direct import Choice
+    from kymatui.domain.rows import Catalog
     from kymatui.domain.targets import ClusterTarget
     from kymatui.engine.bundles import Bundle
+    from kymatui.engine.departing import Departure
     from kymatui.engine.plans import Intent
     from kymatui.engine.ports import Cluster
     from kymatui.engine.running import Progress
@@ -174,6 +177,20 @@ class Place:
         """The cluster, as plans and questions name it."""
         return self.session.target
 
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog as it is now."""
+        from kymatui.domain.catalog import catalog
+
+        return catalog(self.session.snapshot(), time.time(), memory=self.memory)
+
+    def require_module(self, seen: Departure) -> None:
+        """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
+        from kymatui.engine.departing import Charge
+
+        if seen.charge is Charge.NOBODY and (found := self.catalog).row(seen.module) is None:
+            raise unknown_module(found, seen.module)
+
     def may_write(self) -> None:
         """Raises ReadOnlyError where nothing may be written."""
         if self.cluster.read_only:
@@ -198,6 +215,8 @@ def opened(args: argparse.Namespace, *, once: bool = False) -> Iterator[Place]:
         with untouched():  # whoever writes does it within `cancellable`, which tells more
             session.start(lambda: None)
             session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
+            if not getattr(args, "creates_namespace", False):
+                require_namespace(session, args)
             yield Place(args, session, cluster_of(session.client), options.namespace)
     finally:
         session.close()
@@ -247,8 +266,11 @@ def _bundle(place: Place, name: str, source: Source, namespace: str) -> tuple[Bu
         return bundle_of(name, namespace or "default", source, place.blobs, place.cluster, chart=chart), ()
     if source.has_values or source.repository:
         raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
-    choice = choose(observe(place.session.snapshot(), memory=place.memory).shelf, name, source.version, namespace)
+    shelf = observe(place.session.snapshot(), memory=place.memory).shelf
+    choice = choose(shelf, name, source.version, namespace)
     if isinstance(choice, str):
+        if not shelf.offers(name):
+            raise unknown_module(place.catalog, name)
         raise ConfigurationError(choice)
     made = catalog_bundle(choice, place.blobs) if signers is None else _signed_module(place, choice, signers)
     return made, choice.template.associated

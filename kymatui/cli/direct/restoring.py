@@ -14,7 +14,7 @@ from kymatui.cli.direct.options import Place, add_running, cancellable, opened
 from kymatui.cli.printing import document, markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
 from kymatui.domain.texts import counted, plain
-from kymatui.errors import ConfigurationError, PartlyDoneError
+from kymatui.errors import PartlyDoneError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.wiring.backups import Backup
@@ -29,6 +29,7 @@ class RestoreCommand:
             "a backup of `kymatui delete`, or the module whose newest backup of this cluster is meant (default: list)"
         )
         parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
+        parser.set_defaults(creates_namespace=True)
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -99,10 +100,10 @@ class _Restoration:
         if ours:
             return ours[0].path
         others = f"of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
-        raise ConfigurationError(
-            f"there is no backup of {word} of {self._place.cluster.name} in {folder()}",
-            hint=others or "`kymatui restore` lists all there are",
-        )
+        hint = others or "`kymatui restore` lists all backups"
+        where = f"of {self._place.cluster.name} in {folder()}"
+        known = [one.module for one in backups()]
+        raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
 
     def go(self) -> int:
         from kymatui.wiring.restoring import foresee

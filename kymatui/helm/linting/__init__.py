@@ -26,7 +26,7 @@ def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Lin
     try:
         files = _read(place)
     except (HelmError, OSError) as error:
-        return Result(problem=f"unable to open chart {place}: {error}")
+        return Result(problem=f"unable to open chart {place}: {getattr(error, 'strerror', None) or error}")
     if "Chart.yaml" not in files:
         missing = place / "Chart.yaml"
         return Result(problem=f"unable to check Chart.yaml file in chart: stat {missing}: no such file or directory")

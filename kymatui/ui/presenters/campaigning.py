@@ -78,7 +78,7 @@ def _consents(planned: Sequence[Leg]) -> Iterator[Consent]:
     loses = sum(bool(leg.uninstalls) for leg in planned)
     objects = sum(len(leg.blocking) for leg in planned)
     if objects:
-        many = "1 object" if objects == 1 else f"{objects} objects"
+        many = counted(objects, "object")
         yield Consent("cascade", f"also delete {many} that users created and the module manages")
     if loses:
         yield Consent("number", f"it is uninstalled from {counted(loses, 'runtime')}", typed=str(loses))

@@ -10,6 +10,7 @@ from kymatui.domain.charges import Charge, Keeper
 from kymatui.domain.effects import Effect
 from kymatui.domain.labelling import LabelProposal
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.texts import counted
 from kymatui.domain.toggling import Proposal, Toggle, Verb
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
     for one in uninstalls:
         left = [item for item in one.seen.theirs if item.deleted_at is None] if one.seen is not None else []
         if left:
-            many = "1 object that blocks" if len(left) == 1 else f"{len(left)} objects that block"
+            many = counted(len(left), "object that blocks", "objects that block")
             yield Consent(f"cascade {one.module}", f"also delete {many} the deletion of {one.module}")
 
 
