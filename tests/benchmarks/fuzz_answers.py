@@ -11,6 +11,7 @@ for the same object could not be read. Ends with 1 where something was wrong.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import random
@@ -93,7 +94,7 @@ class Mutator:
         named = [path for path in found if path and path[-1] in _ENVELOPE]
         path = self._random.choice(named if named and self._random.random() < 0.5 else found)
         if not path:
-            return self._random.choice(ODD)
+            return copy.deepcopy(self._random.choice(ODD))
         spot = document
         for key in path[:-1]:
             spot = spot[key]
@@ -102,7 +103,7 @@ class Mutator:
         elif self._random.random() < 0.15:
             spot[path[-1]] = [spot[path[-1]]]
         else:
-            spot[path[-1]] = self._random.choice(ODD)
+            spot[path[-1]] = copy.deepcopy(self._random.choice(ODD))
         return document
 
 
@@ -117,9 +118,12 @@ def install(mutator: Mutator, log: Path) -> None:
     def body(response: Any, deadline: Any, turn: Any) -> bytes:
         found = read(response, deadline, turn)
         made = mutator.body(found)
-        asked = response._original_response._method
-        if made != found and response.status < 300 and asked == "GET" and not _readable(made):
-            unread.add(str(response.geturl()).partition("?")[0])
+        if response._original_response._method == "GET":
+            path = str(response.geturl()).partition("?")[0]
+            if response.status < 300 and made != found and not _readable(made):
+                unread.add(path)
+            else:  # it was asked again
+                unread.discard(path)
         return made
 
     def streamed(stream: Any) -> Iterator[bytes]:
@@ -218,11 +222,11 @@ def run(words: Sequence[str], seed: int, folder: Path) -> Found:
             killed = True
         time.sleep(0.02)
     status = os.waitstatus_to_exitcode(ended)
-    said = err.read_text(errors="replace") + out.read_text(errors="replace")
+    said = out.read_text(errors="replace") + err.read_text(errors="replace")
     writes = log.read_text().splitlines()
     wrong = ""
     if match := PROGRAMMING.search(said):
-        wrong = said[max(0, match.start() - 200) : match.start() + 6000]
+        wrong = f"{said[max(0, match.start() - 200) : match.start() + 1500]}\n…\n{said[-2500:]}"
     elif killed:
         wrong = "it did not end" if "SCREEN" not in words[0] else ""
     elif status not in STATUSES:
@@ -328,7 +332,7 @@ def main(words: list[str]) -> None:
     with start_sandbox(clusters=("kcp",), settled=True) as running:
         os.environ["KUBECONFIG"] = str(running.kubeconfig)
         named = prepared(folder)
-        while time.monotonic() < until:
+        while time.monotonic() < until or not runs:
             command = tuple(words[2:]) or COMMANDS[seed % len(COMMANDS)]
             found = run(named(command), seed, folder)
             runs[command[0]] += 1
