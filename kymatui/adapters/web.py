@@ -11,6 +11,7 @@ from urllib3.exceptions import HTTPError
 from kymatui.adapters.bodies import BodyError, OversizedError, read_body
 from kymatui.adapters.deadlines import answered_within
 from kymatui.adapters.kube.abandoning import run_abandonable
+from kymatui.adapters.loading import load_requests
 from kymatui.adapters.oci.requesting import innermost
 from kymatui.adapters.oci.sessions import open_web_session
 from kymatui.errors import CancelledError, RegistryError
@@ -54,6 +55,7 @@ def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:
 
 
 def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
+    load_requests()
     import requests
 
     where, address = shown(url), url

@@ -22,6 +22,8 @@ _TRANSIENT: Final = frozenset(
         ("metrics.k8s.io", "PodMetrics"),
     }
 )
+_NOTHING_TO_LOSE: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"})
+"""Groups that store nothing: their servers are often down."""
 _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
@@ -40,10 +42,15 @@ def others_in(
     cancel: threading.Event,
     width: int,
 ) -> tuple[Other, ...]:
-    """What is in a namespace beside ours; a kind that may not be listed counts as something."""
+    """What is in a namespace beside ours; a kind that may not be listed or cannot be read counts as something."""
     kinds = [kind for kind in cluster.all_kinds() if _matters(kind)]
     found = each(kinds, lambda kind: _others(cluster, kind, namespace, is_ours), cancel, width)
-    return tuple(other for some in found for other in some)
+    unread = [Other(f"the kinds of {'/'.join(name)}, which cannot be read") for name in _unread(cluster)]
+    return (*(other for some in found for other in some), *unread)
+
+
+def _unread(cluster: Cluster) -> list[tuple[str, str]]:
+    return [name for name in cluster.unread_groups() if name[0] not in _NOTHING_TO_LOSE]
 
 
 def _matters(kind: ServedKind) -> bool:

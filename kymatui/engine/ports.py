@@ -79,6 +79,10 @@ class Cluster(Protocol):
         """Every kind, in its preferred version."""
         ...
 
+    def unread_groups(self) -> Sequence[tuple[str, str]]:
+        """Groups and versions whose kinds could not be read and are missing from `all_kinds`."""
+        ...
+
     def forget_kinds(self) -> None:
         """Definitions changed: kinds are asked for again."""
         ...

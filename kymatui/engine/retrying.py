@@ -122,6 +122,9 @@ class PatientCluster:
     def all_kinds(self) -> Sequence[ServedKind]:
         return self._try(self._cluster.all_kinds)
 
+    def unread_groups(self) -> Sequence[tuple[str, str]]:
+        return self._cluster.unread_groups()
+
     def forget_kinds(self) -> None:
         self._cluster.forget_kinds()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from kymatui.adapters.kube.discovery import Discovery
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import deleting, removals
 from kymatui.engine.bundles import Origin
@@ -173,6 +174,19 @@ def test_what_was_there_before_and_what_others_hold_stays(place: Place) -> None:
     assert place.get("v1", "ServiceAccount", "manager") is not None
     assert place.get("apps/v1", "Deployment", "manager") is None
     assert exists(place, place.namespace)
+
+
+@pytest.mark.parametrize(("group", "stays"), [("other.example.org", True), ("metrics.k8s.io", False)])
+def test_a_namespace_stays_while_kinds_cannot_be_read_that_may_have_objects_in_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch, group: str, stays: bool
+) -> None:
+    """The server behind a group is down, or answers with something that is no discovery."""
+    install(place, bundle(place, *module(place)))
+    monkeypatch.setattr(Discovery, "unread", lambda _: ((group, "v1"),))
+    found = remove(place)
+    reason = f"others are in it: the kinds of {group}/v1, which cannot be read"
+    assert [step.reason for step in found.kept] == ([reason] if stays else [])
+    assert exists(place, place.namespace) is stays
 
 
 def test_a_namespace_in_which_others_are_is_kept_and_they_are_named(place: Place) -> None:

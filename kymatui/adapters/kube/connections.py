@@ -9,6 +9,7 @@ from pathlib import Path
 from kymatui.adapters.kube.credentials import Certificate, Credential, Credentials, bearer, kind_of, read_user
 from kymatui.adapters.kube.endpoints import Endpoint, read_endpoint
 from kymatui.adapters.kube.kubeconfig import KubeContext, candidate_files, no_kubeconfig, read_kubeconfig
+from kymatui.adapters.loading import load_requests
 from kymatui.errors import ConfigurationError
 
 ClusterKey = tuple[tuple[Path, ...], str]
@@ -95,6 +96,7 @@ def contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = None)
 
 def in_cluster(namespace: str = "") -> Connection | None:
     """The service account of the pod that this runs in, as the official client finds it; None outside of pods."""
+    load_requests()
     from kubernetes.client.configuration import Configuration
     from kubernetes.config.config_exception import ConfigException
     from kubernetes.config.incluster_config import load_incluster_config

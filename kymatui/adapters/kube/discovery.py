@@ -81,6 +81,11 @@ class Discovery:
         found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
         return tuple(resource for _, resources in found for resource in resources)
 
+    def unread(self) -> tuple[tuple[str, str], ...]:
+        """Groups with their versions whose resources could not be read: the server behind them is down or malformed."""
+        with self._lock:
+            return tuple(sorted(version for served in self._served.values() for version in served.stale))
+
     def known(self) -> tuple[Resource, ...]:
         """What has been read so far; asks for nothing."""
         with self._lock:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kymatui.adapters.kube.endpoints import refused
 from kymatui.adapters.kube.kubeconfig import Entry
+from kymatui.adapters.loading import load_requests
 from kymatui.domain.texts import reason
 from kymatui.errors import ConfigurationError
 
@@ -48,6 +49,7 @@ def provider_token(user: Entry) -> tuple[str, float | None]:
 
 def _refreshed(user: Entry, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Lets the official loader look at the token and refresh it; it works on a copy of the user alone."""
+    load_requests()
     from kubernetes.config.kube_config import KubeConfigLoader
 
     document = {

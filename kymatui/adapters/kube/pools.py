@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from kymatui.adapters.deadlines import time_answers
 from kymatui.adapters.kube.credentials import Certificate
 from kymatui.adapters.kube.endpoints import Endpoint
+from kymatui.adapters.loading import load_requests
 from kymatui.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Pool:
 def open_pool(endpoint: Endpoint, certificate: Certificate | None) -> Pool:
     """A pool that opens connections when they are asked for."""
     import urllib3
+
+    load_requests()
     from kubernetes.client.configuration import Configuration
     from kubernetes.client.rest import RESTClientObject
 

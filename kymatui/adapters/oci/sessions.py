@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.deadlines import time_answers
+from kymatui.adapters.loading import load_requests
 
 if TYPE_CHECKING:
     from requests import Session
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 def open_web_session() -> Session:
     """A session that keeps to the deadlines of the thread that uses it."""
+    load_requests()
     import requests
 
     session = requests.Session()

@@ -107,6 +107,7 @@ def test_a_group_whose_server_is_down_hides_no_other() -> None:
     with serving(server.respond) as address:
         discovery = Discovery(transport(address))
         assert "Thing" in {resource.kind for resource in discovery.resources()}
+        assert ("other.example", "v1") in discovery.unread()
 
 
 def test_it_is_kept_on_disk_for_a_while_for_this_server_and_user_alone(tmp_path: Path) -> None:
