@@ -63,7 +63,8 @@ def foreseen(
         found += _of_policies(request, manifest)
     if is_not_applied(report, manifest, drift, desired, readiness):
         found.append(Foreseen(Risk.NOT_APPLIED, not_applied_words(desired)))
-    if request.managed and resources and Policy.IGNORE in policies(request, manifest):
+    in_force = manifest.policy if manifest is not None else request.policy
+    if request.managed and resources and in_force == Policy.IGNORE:
         found.append(Foreseen(Risk.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
     if not request.managed and is_still_releasing(report, manifest):
         assert manifest is not None

@@ -294,7 +294,7 @@ def _of_disabling(case: _Case) -> Iterator[str]:
         return
     if row is None or not row.checked:
         return
-    if ignored:
+    if ignored and all(one.risk is not Risk.POLICY_PENDING for one in row.foreseen):
         names = ", ".join(str(item.resource) for item in row.checked[:3])
         yield f"the policy is Ignore: lifecycle-manager deletes no module CR, and waits until {names} is deleted"
     else:

@@ -133,7 +133,10 @@ def read_access(
             return None, frozenset()
         case SeveralSecrets(_, found):
             names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
-            hint = "lifecycle-manager takes none of several either: delete those that are old"
+            hint = (
+                "lifecycle-manager takes none of several either, but keeps one that it has read until it restarts: "
+                "delete those that are old, then restart it"
+            )
             raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
         case NoKubeconfig(secret, reason):
             raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}", hint=_RENEW)

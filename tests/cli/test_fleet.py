@@ -82,3 +82,21 @@ def test_a_selector_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) 
     status, _, err = run(capsys, "fleet", "-l", "a in b")
     assert status == 64
     assert "is no selector" in err
+
+
+@pytest.mark.parametrize(("words", "status", "outcome"), [((), 2, "refused"), (("--cascade",), 0, "planned")])
+def test_an_edit_over_a_fleet_checks_what_blocks_the_deletion_on_each_runtime(
+    words: tuple[str, ...], status: int, outcome: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["disable", "serverless", "--fleet", "--runtime", "skr", "--dry-run", "-o", "json", *words]
+    assert main(given) == status
+    (leg,) = json.loads(capsys.readouterr().out)["runtimes"]
+    assert (leg["outcome"], leg["uninstalls"]) == (outcome, ["serverless"])
+    assert [one.split()[0] for one in leg["blocking"]] == ["Function"] * 3
+    assert ("--cascade" in (leg["words"] or "")) is (outcome == "refused")
+
+
+def test_a_runtime_behind_a_control_plane_is_checked_as_one_cluster_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["disable", "serverless", "--remote", "skr", "--yes", "-o", "json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["outcome"], len(found["uninstalls"][0]["remaining"])) == ("refused", 4)

@@ -87,9 +87,7 @@ IGNORE, CREATE = "Ignore", "CreateAndDelete"
         pytest.param(cluster(made=made(CREATE)), [], id="they agree"),
         pytest.param(cluster({"customResourcePolicy": CREATE}), [], id="no Manifest to be seen"),
         pytest.param(cluster(made=made(IGNORE)), [Risk.CR_STAYS, Risk.MAY_NOT_WAIT], id="3 nobody deletes the CR"),
-        pytest.param(
-            cluster({"customResourcePolicy": IGNORE}, made=made(CREATE), used=False), [Risk.POLICY_PENDING], id="1, 18"
-        ),
+        pytest.param(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), [Risk.POLICY_PENDING], id="1, 18"),
         pytest.param(
             cluster({"customResourcePolicy": IGNORE}, made=made(IGNORE, FINALIZER_MODULE_CR), used=False),
             [Risk.FINALIZER_STAYS],
@@ -118,6 +116,12 @@ def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
 def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
     warnings = proposed(cluster(made=made(IGNORE)), Verb.DISABLE).warnings
     assert any("--cascade" in text for text in warnings), warnings
+
+
+def test_1_the_manifest_decides_who_deletes_the_module_cr() -> None:
+    warnings = proposed(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), Verb.DISABLE).warnings
+    assert any("still says CreateAndDelete" in text for text in warnings)
+    assert not any("deletes no module CR" in text for text in warnings)
 
 
 @pytest.mark.parametrize("policy", list(Policy))
