@@ -75,6 +75,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def no_modules(catalog: Catalog) -> str:
+    """Return what is said in the place of an empty table."""
+    why = catalog.modules_unknown
+    nothing = "No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas."
+    return nothing if why is None else f"Modules: {why}"
+
+
 class _Printer:
     """Prints a catalog, and then only what is other than before."""
 
@@ -110,9 +117,7 @@ class _Printer:
         gone = [[name, *["(gone)"] * (len(header) - 1)] for name in self._shown if name not in rows]
         self._shown, self._last = rows, "shown"
         if not rows and first:
-            why = catalog.modules_unknown
-            nothing = "No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas."
-            say(nothing if why is None else f"Modules: {why}", sys.stderr)
+            say(no_modules(catalog), sys.stderr)
         elif self._form == "md" and (fresh or gone):
             say(markdown(header, list(rows.values())))
         elif fresh or gone:

@@ -61,11 +61,12 @@ def _show(args: argparse.Namespace) -> int:
         return open_remote(RemoteOptions(chosen)) if fleet else connected(chosen, settings)
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
-        return show(args, settings, connect, replace(options, context="demo"), fleet=fleet)
+        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), fleet=fleet)
 
 
 def _clusters(args: argparse.Namespace) -> tuple[str, ...]:
-    return ("kcp", "skr") if _is_fleet(args) else ()
+    """The contexts of the embedded clusters; the first is the one that the header, plans and backups name."""
+    return ("kcp", "skr") if _is_fleet(args) else ("kcp",)
 
 
 def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:

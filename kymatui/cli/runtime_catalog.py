@@ -28,6 +28,7 @@ _WIDE = (*_HEADER, "TAGS", "MANIFEST NAME", "MANIFEST CONDITIONS", "REASON")
 
 def show(args: argparse.Namespace) -> int:
     """Prints it, and with --watch again whenever it is another."""
+    from kymatui.cli.catalog import no_modules
     from kymatui.domain.catalog import catalog
     from kymatui.domain.manifests import Manifest, read_manifest
 
@@ -39,7 +40,10 @@ def show(args: argparse.Namespace) -> int:
             read = (read_manifest(raw) for raw in snapshot.manifests)
             text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
             if text != last:
-                say(text)
+                if found.rows or args.output in ("json", "yaml"):
+                    say(text)
+                else:
+                    say(no_modules(found), sys.stderr)
                 _tell(found)
                 last = text
     return 0

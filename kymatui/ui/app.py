@@ -191,7 +191,7 @@ class KymatuiApp(App[int]):
 
     def _arrive(self, place: Place) -> None:
         """The accent of the context colours the frame, so that production looks like production."""
-        self._place = self._place or place.context
+        self._place = place.context
         self._namespace, self.read_only = place.namespace, place.read_only
         self.look_back(place)
         accent = self.settings.context(place.context).accent

@@ -155,6 +155,19 @@ def test_bad_words_are_said_without_a_traceback(
     assert "Traceback" not in found.err
 
 
+def test_an_empty_catalog_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = kyma_cluster(0)
+    with serving(empty.respond) as address:
+        kubeconfig = str(write_kubeconfig(tmp_path, address))
+        for form in ("table", "md"):
+            assert main(["catalog", "--kubeconfig", kubeconfig, "-o", form]) == 0
+            printed = capsys.readouterr()
+            assert (printed.out, "No modules: the cluster has no ModuleTemplates" in printed.err) == ("", True)
+        assert main(["catalog", "--kubeconfig", kubeconfig, "-o", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["modules"] == []
+    empty.close()
+
+
 def test_an_unknown_context_is_said(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "--kubeconfig", kubeconfig, "--context", "prod"]) == 64
     assert "there are: test" in capsys.readouterr().err

@@ -62,6 +62,15 @@ async def test_a_plan_that_asks_for_a_typed_name_has_the_accent_of_its_context()
         assert app.screen.query_one(TargetLine).styles.background.hex == "#7A1F1F"
 
 
+async def test_the_header_names_the_context_that_plans_and_backups_name() -> None:
+    """The demo is opened under a name before its cluster has one."""
+    session = StillSession(world())
+    app = KymatuiApp(lambda: session, context="demo")
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        assert app.frame_facts.cluster == session.target.context == session.name
+
+
 async def test_the_steps_of_a_deletion_name_the_cluster(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     app.ways.open(Step("delete", "keda"))
