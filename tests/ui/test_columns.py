@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.ui.widgets.columns import GAP, Column, fit_columns
+from kymatui.ui.widgets.columns import GAP, Column, fit_columns, with_arrow
 
 NAME = Column("name", "NAME", 20, flex=1)
 STATE = Column("state", "STATE", 14)
@@ -24,6 +24,11 @@ def test_everything_fits_into_a_wide_terminal() -> None:
 def test_the_highest_priority_number_folds_first() -> None:
     assert shown(52) == ["name", "state", "newest"]
     assert shown(40) == ["name", "state"]
+
+
+def test_the_arrow_of_a_sorted_column_cuts_no_title() -> None:
+    assert with_arrow(Column("age", "AGE", 4)).width == len("AGE ▴")
+    assert with_arrow(STATE) == STATE
 
 
 def test_columns_of_priority_0_stay_and_shrink() -> None:

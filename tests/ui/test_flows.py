@@ -18,6 +18,7 @@ from kymatui.ui.app import KymatuiApp
 from kymatui.ui.screens.choosing import ChoiceScreen
 from kymatui.ui.screens.departing import DepartingScreen
 from kymatui.ui.screens.filling import FormScreen
+from kymatui.ui.screens.object import ObjectScreen
 from kymatui.ui.screens.plan import PlanScreen
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.engine import open_cluster
@@ -81,6 +82,11 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         assert "▶ 3 Delete them" in shown
         assert "may create it again" in shown
         await person.press("enter")
+        await person.sees(ObjectScreen)
+        await person.until(lambda: "kind: Function" in drawn(app))
+        await person.press("escape")
+        await person.sees(DepartingScreen)
+        await person.press("d")
         await person.sees(PlanScreen)
         assert "delete 3 objects that the module's users made" in drawn(app)
         await person.press("enter")

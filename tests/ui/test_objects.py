@@ -20,6 +20,7 @@ from kymatui.ui.screens.object import ObjectScreen
 from kymatui.ui.widgets.document import Document
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, text, until
+from tests.ui.test_flow_snapshots import SEEN, StillScreen
 from tests.ui.worlds import OWNED, StillSession, app_on, world
 
 POD, REPLICA_SET = "istio-manager-7d4b-x2x", "istio-manager-7d4b"
@@ -180,6 +181,56 @@ async def test_an_event_opens_the_object_that_it_is_about() -> None:
         await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
         assert app.shown is not None
         assert (app.shown.step.tab, table(app).cursor_key) == ("events", here)
+
+
+@pytest.mark.parametrize(
+    ("module", "tab", "moves", "named"),
+    [
+        ("api-gateway", "versions", "j", "ModuleTemplate kyma-system/api-gateway-3.4.1"),
+        ("cloud-logging", "checks", "", "CloudLogging kyma-system/default"),
+    ],
+)
+async def test_y_is_about_the_line_on_every_tab_that_has_lines_about_objects(
+    module: str, tab: str, moves: str, named: str
+) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await tree_of(pilot, module, tab)
+        await pilot.press(*moves, "y")
+        await until(pilot, lambda: isinstance(app.screen, ObjectScreen))
+        assert text(app, "#yaml-name") == named
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
+        assert app.shown is not None
+        assert app.shown.step.tab == tab
+
+
+async def test_enter_on_the_stepper_of_a_deletion_opens_the_object_and_deletes_nothing() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await app.push_screen(StillScreen("keda"))
+        await until(pilot, lambda: bool(table(app).rows))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ObjectScreen))
+        screen = app.screen
+        assert isinstance(screen, ObjectScreen)
+        assert screen.ref == SEEN.remaining.theirs[1].ref
+        assert not app.desk.busy
+
+
+@pytest.mark.parametrize(("tab", "label"), [("versions", "Compare with this one"), ("checks", "Evaluate this path")])
+async def test_enter_does_what_the_line_of_keys_says(tab: str, label: str) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await tree_of(pilot, "cloud-logging", tab)
+        assert app.screen.active_bindings["enter"].binding.description == label
+
+
+async def test_nothing_is_offered_to_be_opened_before_there_are_lines() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.screen.active_bindings["enter"].binding.description == "Open"
+        await pilot.press("slash", *"zzzz", "enter")
+        await pilot.pause()
+        assert "enter" not in app.screen.active_bindings
 
 
 async def test_a_change_of_a_condition_opens_the_object_that_has_it() -> None:

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from kymatui.domain.paths import look
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Checked, Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.statechecks import Mode
@@ -26,9 +27,12 @@ class ChecksPane(Pane):
 
     TITLE: ClassVar[str] = "checks"
 
+    LISTS_OBJECTS: ClassVar[bool] = True
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "mode", "klm or strict", id="module.mode"),
         Binding("o", "other", "Next resource", show=False, id="module.other-resource"),
+        Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
         Binding("w", "try_path", "What stands at a path", id="module.try"),
         Binding("escape", "leave_path", "Leave the line", show=False, id="module.leave-path"),
     ]
@@ -41,7 +45,7 @@ class ChecksPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Facts(id="headline")
-        yield LiveTable(checks.COLUMNS, id="rules")
+        yield LiveTable(checks.COLUMNS, id="rules", opens=False)
         yield Facts(id="order")
         yield Input(placeholder="w: a path to look at, as in status.state", id="path", classes="typing", compact=True)
         yield Facts(id="found")
@@ -84,12 +88,18 @@ class ChecksPane(Pane):
         if self._row is not None and snapshot is not None:
             self.draw(self._row, snapshot)
 
+    def entry(self) -> ObjectRef | None:
+        """Return the resource that the rules are about."""
+        checked = self._checked()
+        return checked.resource if checked is not None else None
+
     @on(RowTable.Chosen)
-    def _rule_chosen(self, event: RowTable.Chosen) -> None:
-        """The path of the rule, to be looked at and changed."""
-        path = next(row.cells["path"].text for row in event.table.rows if row.key == event.key)
-        self.query_one("#path", Input).value = path.removesuffix(" *")
-        self.action_try_path()
+    def action_try_rule(self) -> None:
+        """Put the path of the rule into the line below, to be evaluated and changed."""
+        rule = self.query_one("#rules", LiveTable).current
+        if rule is not None:
+            self.query_one("#path", Input).value = rule.cells["path"].text.removesuffix(" *")
+            self.action_try_path()
 
     # a path of one's own
 
@@ -101,6 +111,8 @@ class ChecksPane(Pane):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
+        if action == "try_rule":
+            return self._row is not None and bool(self.query_one("#rules", LiveTable).rows)
         typing = self.screen.focused is not None and self.screen.focused.id == "path"
         if action == "leave_path":
             return typing

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from kymatui.domain.comparing import compare
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.rows import Row
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.templates import Template, read_template
@@ -27,8 +28,10 @@ class VersionsPane(Pane):
 
     TITLE: ClassVar[str] = "versions"
 
+    LISTS_OBJECTS: ClassVar[bool] = True
+
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "base", "Compare with this one", id="module.base"),
+        Binding("b,enter", "base", "Compare with this one", id="module.base"),
         Binding("J", "scroll_changes(5)", "Further down in the changes", show=False, id="module.changes-down"),
         Binding("K", "scroll_changes(-5)", "Further up in the changes", show=False, id="module.changes-up"),
     ]
@@ -39,7 +42,8 @@ class VersionsPane(Pane):
         self._base = ""
 
     def compose(self) -> ComposeResult:
-        yield LiveTable(versions.COLUMNS, id="offers", sort=Sort("version", descending=True), copied="version")
+        newest_first = Sort("version", descending=True)
+        yield LiveTable(versions.COLUMNS, id="offers", sort=newest_first, copied="version", opens=False)
         with Reading(id="changes-box"):
             yield Facts(id="changes")
 
@@ -79,6 +83,12 @@ class VersionsPane(Pane):
         unknown = [versions.UNKNOWN]
         facts = versions.change_facts(compare(before, after)) if before is not None and after is not None else unknown
         self.query_one("#changes", Facts).show(facts)
+
+    def entry(self) -> ObjectRef | None:
+        """Return the ModuleTemplate of the version under the cursor."""
+        key = self.query_one("#offers", LiveTable).cursor_key
+        offers = self._row.offers if self._row is not None else ()
+        return next((offer.template for offer in offers if versions.offer_key(offer) == key), None)
 
     def _template(self, key: str) -> Template | None:
         """The template of an offer, read anew: rows keep only its name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.refs import ObjectRef
 from kymatui.domain.texts import counted
 from kymatui.domain.wording import span
 from kymatui.engine.departing import Charge, Departure, Progressed, Turn, Way, expected, stations
@@ -63,13 +64,22 @@ def _row(one: Instance, now: float, seen: Departure) -> Row:
         "maker": Cell(plain(one.maker), "muted"),
         "blocks": Cell(plain(words), tone),
     }
-    return Row(one.uid or str(one.ref), cells)
+    return Row(_key(one), cells)
+
+
+def _key(one: Instance) -> str:
+    return one.uid or str(one.ref)
+
+
+def subject(seen: Departure, key: str) -> ObjectRef | None:
+    """Return the object of a line."""
+    return next((one.ref for one in seen.remaining.instances if _key(one) == key), None)
 
 
 def whole(seen: Departure, key: str | None) -> list[tuple[str, str]]:
     """What the list may cut of one of its rows: the whole object, who made it, and what it means."""
     for one in seen.remaining.instances:
-        if (one.uid or str(one.ref)) == key:
+        if _key(one) == key:
             made = f", made by {plain(one.maker)}" if one.maker else ""
             return [(f"{plain(str(one.ref))}{made}: {plain(blocking(one, by_hand=seen.by_hand)[0])}", "muted")]
     return []

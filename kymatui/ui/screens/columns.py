@@ -26,7 +26,7 @@ _HELP = {
     "channel": "the channel that is in force for it",
     "installed": "the version that runs",
     "desired": "the version that should run",
-    "newest": "the newest release; pre-releases only where there is no release",
+    "newest": "the newest release (a pre-release if none)",
     "drift": "how far installed and desired are apart",
     "state": "how it is",
     "checks": "which source decided its state",

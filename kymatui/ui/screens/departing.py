@@ -19,7 +19,7 @@ from textual.widgets import Static
 from kymatui.domain.texts import counted
 from kymatui.engine.departing import Departure, Turn, Way
 from kymatui.errors import KymatuiError
-from kymatui.ui.navigation import Step
+from kymatui.ui.navigation import Step, object_step
 from kymatui.ui.presenters import departing as words
 from kymatui.ui.presenters.jobs import at_work
 from kymatui.ui.screens.framed import FramedScreen
@@ -216,9 +216,11 @@ class DepartingScreen(FramedScreen):
             self.query_one("#departing-words", Static).update(self._notes(self.seen))
 
     @on(RowTable.Chosen)
-    def _chosen(self) -> None:
-        if not self.why_off("go_on"):
-            self.action_go_on()
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        """Open the object of the line; what deletes has a key of its own."""
+        ref = words.subject(self.seen, event.key) if self.seen is not None else None
+        if ref is not None:
+            self.kymatui.ways.open(object_step(ref))
 
     def action_go_on(self) -> None:
         from kymatui.ui.flows.deleting import delete

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,12 @@ class Column:
 
 
 GAP = 2
+_ARROW = 2
+
+
+def with_arrow(column: Column) -> Column:
+    """Return the column wide enough for its title and the arrow that says how it is sorted."""
+    return replace(column, width=max(column.width, cell_len(column.title) + _ARROW))
 
 
 def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, int], ...]:

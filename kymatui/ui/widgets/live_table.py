@@ -64,7 +64,7 @@ class LiveTable(RowTable):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
-        return action != "choose" or self._opens
+        return action != "choose" or (self._opens and self.cursor_key is not None)
 
     def show(self, rows: Iterable[Row]) -> None:
         """Takes all rows; those that the filter accepts are drawn in the order that was asked for."""
@@ -92,7 +92,10 @@ class LiveTable(RowTable):
             self.set_sort(self._order.column, descending=self._order.descending)
 
     def _arrange(self) -> None:
+        was_empty = not self.rows
         self.set_rows(arrange(self._everything, self._filter, self._order))
+        if was_empty is not (not self.rows):
+            self.refresh_bindings()
 
     @on(RowTable.HeaderClicked)
     def _header_clicked(self, event: RowTable.HeaderClicked) -> None:

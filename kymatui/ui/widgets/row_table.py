@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kymatui.ui.widgets.columns import GAP, Column, fit_columns
+from kymatui.ui.widgets.columns import GAP, Column, fit_columns, with_arrow
 from kymatui.ui.widgets.row_drawing import LineDrawing
 from kymatui.ui.widgets.row_list import Row, RowList
 
@@ -146,6 +146,8 @@ class RowTable(ScrollView, can_focus=True):
     def set_sort(self, column: str, *, descending: bool) -> None:
         """Draws the arrow; the order itself is that of the rows as they come."""
         self._sorted = (column, descending)
+        if self.is_mounted:
+            self._refit()
         self.refresh()
 
     def set_rows(self, rows: Iterable[Row]) -> None:
@@ -213,7 +215,9 @@ class RowTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.rows) + 1)
 
     def _refit(self) -> None:
-        fitted = fit_columns(self._columns, max(self.scrollable_content_region.width - 2, 1))
+        by = self._sorted[0] if self._sorted is not None else ""
+        columns = [with_arrow(column) if column.id == by else column for column in self._columns]
+        fitted = fit_columns(columns, max(self.scrollable_content_region.width - 2, 1))
         if fitted != self._fitted:
             self._fitted = fitted
 
