@@ -19,6 +19,7 @@ from kymatui.engine.running import Progress, Run
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
 
 ANNOTATION_RUN: Final = "kymatui.io/run"
+_HOOK: Final = "helm.sh/hook"
 BEFORE_CREATION: Final = "before-hook-creation"
 SUCCEEDED: Final = "hook-succeeded"
 FAILED: Final = "hook-failed"
@@ -69,6 +70,12 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
         wait_ready(run, [ref], run.limits.hooks, [ref] if vanishes(one.body) else [])
 
 
+def _is_a_hooks(live: Object) -> bool:
+    """Whether a hook created it, by kymatui or by helm: an object of a hook's name may be a user's."""
+    annotations = live["metadata"].get("annotations") or {}
+    return ANNOTATION_RUN in annotations or _HOOK in annotations
+
+
 def _is_of_this_run(run: Run, live: Object, mark: str) -> bool:
     """Whether it was begun by this run before that was cut off, and did not fail."""
     annotations = live["metadata"].get("annotations") or {}
@@ -99,6 +106,8 @@ def _remove(run: Run, ref: ObjectRef) -> None:
     live = run.cluster.get(ref)
     if live is None:
         return
+    if not _is_a_hooks(live):
+        raise PartlyDoneError(f"{ref} exists, no hook created it, and it is not deleted", hint="rename or delete it")
     uid = str(live["metadata"].get("uid") or "")
     try:
         run.cluster.delete(ref, uid=uid)

@@ -558,10 +558,10 @@ def leave_it(stage: Stage) -> list[str]:
     return ["delete", MANAGED, "--yes", "--no-backup", "--timeout", "20"]
 
 
-def make_function(stage: Stage) -> None:
+def make_function(stage: Stage, name: str = FUNCTION.name) -> None:
     stage.cluster.forget_kinds()
     source = {"inline": {"source": "module.exports = { main: () => 1 }"}}
-    meta = {"name": FUNCTION.name, "namespace": FUNCTION.namespace}
+    meta = {"name": name, "namespace": FUNCTION.namespace}
     body = {"apiVersion": FUNCTION.kind.api_version, "kind": FUNCTION.kind.kind, "metadata": meta}
     stage.cluster.create({**body, "spec": {"runtime": "nodejs22", "source": source}}, manager=MARK)
 
@@ -588,6 +588,48 @@ def _left_or_said(stage: Stage, ended: Ended) -> str:
     if ended.status == 0 and entry is not None and ended.behind > _AFTERWARDS:
         return f"done, it says, and the Kyma asks for it: {entry}"
     return ""
+
+
+def make_seen(stage: Stage) -> None:
+    """An object that the plan displays, and so may be deleted."""
+    stage.cluster.forget_kinds()
+    kind = GroupVersionKind(stage.group, "v1", "Thing")
+    meta = {"name": "seen", "namespace": stage.name}
+    stage.cluster.create({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}, manager=MARK)
+
+
+def installed_with_seen(stage: Stage) -> None:
+    installed(stage)
+    make_seen(stage)
+
+
+def asked_for_with_seen(stage: Stage) -> None:
+    asked_for(stage)
+    make_function(stage, "seen")
+
+
+def disable_it(stage: Stage) -> list[str]:
+    return ["disable", MANAGED, "--cascade", "--yes", "--no-backup", "--timeout", "20"]
+
+
+def _cascading() -> Iterator[Flow]:
+    """What users made is deleted as well: of that, too, only what was displayed."""
+
+    def unless_displayed(judge: Callable[[Stage, Ended], str]) -> Callable[[Stage, Ended], str]:
+        return lambda stage, ended: "" if _displays_theirs(ended) else judge(stage, ended)
+
+    thing, function = unless_displayed(gone_or_kept), unless_displayed(function_kept)
+    direct, managed = installed_with_seen, asked_for_with_seen
+    yield Flow("cascade-object", direct, lambda stage: [*_deleting(stage), "--cascade"], Stage.make_thing, thing)
+    yield Flow("leave-cascade", managed, lambda stage: [*leave_it(stage), "--cascade"], make_function, function)
+    yield Flow("disable-cascade", managed, disable_it, make_function, function)
+    yield Flow("disable-object", asked_for, disable_it, make_function, function)
+
+
+def _displays_theirs(ended: Ended) -> bool:
+    """Whether the intruder was there before the plan, which lists his object then."""
+    plan = re.split(r"^  ", ended.err, maxsplit=1, flags=re.MULTILINE)[0]
+    return bool(re.search(r"(Function|Thing) \S+/theirs\b", plan))
 
 
 def _through_the_kyma() -> Iterator[Flow]:
@@ -626,6 +668,7 @@ FLOWS: tuple[Flow, ...] = (
     ),
     *_waiting(),
     *_through_the_kyma(),
+    *_cascading(),
 )
 
 

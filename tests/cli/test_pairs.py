@@ -25,6 +25,7 @@ from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.wiring.engine import journal_path
 from tests.cli.test_fleet import run
+from tests.cli.unseen import ask
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
@@ -437,6 +438,28 @@ def test_an_installation_goes_to_the_runtime_and_is_kept_under_its_name(
     runtime.delete(where)
     (folder,) = journals_folder().iterdir()
     assert (folder.name, [path.name for path in folder.glob("*/*")]) == (NAMED.replace("/", "_"), ["shop.jsonl"])
+
+
+def test_what_is_created_in_the_runtime_after_the_plan_is_left(
+    capsys: pytest.CaptureFixture[str], runtime: KubeCluster, tmp_path: Path
+) -> None:
+    where = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "kyma-system", "shop")
+    source = tmp_path / "shop.yaml"
+    source.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: shop, namespace: kyma-system}}")
+    assert run(capsys, "install", "shop", "--file", str(source), "--remote", "skr", "--yes")[0] == 0
+
+    def replace_it() -> None:
+        live = runtime.get(where)
+        assert live is not None
+        runtime.delete(where)
+        labels = {"name": "shop", "namespace": "kyma-system", "labels": live["metadata"]["labels"]}
+        runtime.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": labels}, manager="other")
+
+    asked = ask(["delete", "shop", "--remote", "skr", "--no-backup"], replace_it)
+    live = runtime.get(where)
+    assert (asked.asked, live is not None) == (1, True), asked
+    assert "kept: ConfigMap kyma-system/shop (it was created after the plan was displayed)" in asked.out
+    runtime.delete(where)
 
 
 def test_what_its_control_plane_manages_is_not_installed_in_a_runtime(capsys: pytest.CaptureFixture[str]) -> None:

@@ -549,6 +549,13 @@ WALKS: tuple[Walk, ...] = (
         deletes=True,
     ),
     Walk(
+        "disable-managed",
+        with_function,
+        lambda stage: ["disable", MANAGED, "--cascade", "--timeout", "20"],
+        {sort: function("late" if sort == "create" else "seen") for sort in ("create", "replace", "delete")},
+        deletes=True,
+    ),
+    Walk(
         "delete-entry",
         asked_for,
         lambda stage: ["delete", MANAGED, "--timeout", "20"],

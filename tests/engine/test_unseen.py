@@ -20,6 +20,7 @@ from kymatui.engine.running import Progress, SystemClock, begin
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.wiring.backups import BackupFile
 from tests.engine import objects as make
+from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, apply, bundle, install, plan
 from tests.engine.places import Json, Place
 
@@ -170,3 +171,15 @@ def test_a_saved_plan_of_an_older_version_deletes_what_it_observed(place: Place)
     older = replace(planned, steps=tuple(replace(step, uid="", takes=()) for step in planned.steps))
     apply(place, older)
     assert place.get("v1", "ConfigMap", "old") is None
+
+
+def test_an_object_of_a_hooks_name_that_no_hook_created_is_left(place: Place) -> None:
+    hooks = (hook(make.job("before"), "pre-delete", policies=("before-hook-creation",)),)
+    install(place, chart(place, make.config_map("a"), hooks=hooks))
+    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    place.kubectl(make.job("before", place.namespace))
+    with pytest.raises(PartlyDoneError, match=r"Job .*/before exists, no hook created it"):
+        delete(place, found)
+    assert place.get("batch/v1", "Job", "before") is not None
+    assert place.get("v1", "ConfigMap", "a") is not None

@@ -249,6 +249,13 @@ SCREENS: tuple[ScreenWalk, ...] = (
         deletes=True,
     ),
     ScreenWalk(
+        "disable-managed",
+        lines.with_function,
+        typed(f"disable {MANAGED}"),
+        {sort: thing_of("late" if sort == "create" else "seen") for sort in ("create", "replace")},
+        deletes=True,
+    ),
+    ScreenWalk(
         "delete-entry",
         asked_for,
         stepped(MANAGED, "d", Turn.LEAVE),
