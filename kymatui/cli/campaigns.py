@@ -68,6 +68,7 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
         legs = campaign.plan(chosen(args, options))
         target = campaign.target
         assert target is not None
+        _require_known(legs, toggle.module, campaign.offered)
         planned, begun = (sum(leg.outcome is one for leg in legs) for one in (Outcome.PLANNED, Outcome.UNDER_WAY))
         if args.dry_run or not planned + begun:
             say(_text(target, legs, toggle, args.output))
@@ -82,6 +83,14 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
     with cancellable() as cancel:
         ended = campaign.carry_out(legs, _tell, cancel)
         return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
+
+
+def _require_known(legs: Sequence[Leg], module: str, offered: frozenset[str]) -> None:
+    """Raise UnknownNameError for a module that the catalog has not, and none of the runtimes that answered."""
+    from kymatui.domain.campaigns import Outcome
+
+    if offered and module not in offered and all(leg.outcome in (Outcome.REFUSED, Outcome.UNREACHED) for leg in legs):
+        raise UnknownNameError.near("module", module, offered, hint="`kymatui matrix` lists the modules of the fleet")
 
 
 def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:

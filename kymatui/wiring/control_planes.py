@@ -20,7 +20,7 @@ from kymatui.wiring.kinds import KYMA_KINDS
 if TYPE_CHECKING:
     from kymatui.wiring.options import SessionOptions
 
-_KYMAS, _, _, _MANIFESTS = KYMA_KINDS
+_KYMAS, _, _METAS, _MANIFESTS = KYMA_KINDS
 _NAMED: Final = 40
 """Up to so many runtimes their Manifests are asked for by name; the address of the request would get too long."""
 
@@ -98,6 +98,12 @@ class ControlPlane:
             if known is None or known[0] is not whole:
                 known = self._indices[feed] = (whole, _index(feed, whole))
         return known[1].get(key if feed in (_KYMAS.feed, _MANIFESTS.feed) else (key[0], ""), ())
+
+    def modules(self) -> frozenset[str]:
+        """The modules of its release metas; none where they may not be listed."""
+        from kymatui.domain.fleets import metas_by_module
+
+        return frozenset(module for _, module in metas_by_module(self._feeds.objects(_METAS.feed)))
 
     def retry(self) -> None:
         self._feeds.retry()

@@ -410,6 +410,13 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
 def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert fleet(capsys, "--skr-context", "skr")[0] == 64
     assert fleet(capsys, "--runtime", "nobody")[0] == 64
+
+
+@pytest.mark.parametrize("verb", ["enable", "disable", "unmanage"])
+def test_a_module_that_no_runtime_has_is_a_typo_over_a_fleet_too(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, verb, "kedaa", "--fleet", "--dry-run")
+    assert (status, out) == (64, "")
+    assert 'no module "kedaa"; did you mean keda?' in err
     assert main(["enable", "istio", "--fleet", "--at-once", "99"]) == 64
 
 
