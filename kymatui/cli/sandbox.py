@@ -8,6 +8,7 @@ from pathlib import Path
 from kymatui.cli.connecting import wanted
 from kymatui.errors import ConfigurationError, ReadOnlyError, UsageError
 from kymatui.wiring.sandbox import FAULTS, LISTING, MOST_KYMAS, send_sandbox_fault, serve_sandbox
+from kymatui.wiring.sandbox_situations import SITUATIONS
 
 _HIGHEST_PORT = 65_535
 
@@ -16,6 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
     _configure_up(actions.add_parser("up", help="serve until interrupted"))
     _configure_fault(actions.add_parser("fault", help="make a running sandbox misbehave"))
+    _configure_situation(
+        actions.add_parser("situation", help="bring about what a real lifecycle-manager was seen to leave behind")
+    )
 
 
 def _configure_up(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +69,21 @@ def _configure_fault(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", default="", help="which token stops being valid (revoke-token, restore-token)")
     parser.add_argument("--finalizer", default="", help="which one nobody removes (hold)")
     parser.set_defaults(perform=_fault)
+
+
+def _configure_situation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("situation", choices=SITUATIONS, help="which one; see the README")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="the kubeconfig of the sandbox"
+    )
+    parser.add_argument(
+        "--context",
+        metavar="NAME",
+        dest="read_context",
+        default="",
+        help="of the Manifests (default: the current one)",
+    )
+    parser.set_defaults(perform=_situation)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,4 +142,16 @@ def _fault(args: argparse.Namespace) -> int:
         "finalizer": args.finalizer,
     }
     print(send_sandbox_fault(Path(args.read_kubeconfig), args.read_context, args.fault, given))
+    return 0
+
+
+def _situation(args: argparse.Namespace) -> int:
+    from kymatui.wiring.sandbox_situations import bring_about
+
+    if wanted(args)[0].read_only:
+        raise ReadOnlyError(
+            f"sandbox situation {args.situation} would change the sandbox, and only reading is allowed",
+            hint="start without --read-only and KYMATUI_READ_ONLY to write",
+        )
+    print(bring_about(Path(args.read_kubeconfig), args.read_context, args.situation))
     return 0

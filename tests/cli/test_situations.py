@@ -1,0 +1,67 @@
+"""`kymatui sandbox situation`: what a real lifecycle-manager leaves behind, brought about and told everywhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kymatui.cli.main import main
+from tests.sandboxes.starting import ready_sandbox
+
+pytestmark = pytest.mark.xdist_group("situations")  # one sandbox for all of them
+PATIENCE = 30.0
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    with ready_sandbox("kcp", "skr", empty=False, settled=True) as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture(autouse=True)
+def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("situation", "command", "words"),
+    [
+        ("policy-pending", ("module", "nats", "--remote", "skr"), "still says CreateAndDelete"),
+        ("cr-stays", ("module", "telemetry", "--remote", "skr"), "would not delete the module CR"),
+        ("cr-stays", ("disable", "telemetry", "--remote", "skr", "--dry-run"), "can never be deleted"),
+        ("cr-stays", ("delete", "telemetry", "--remote", "skr", "--dry-run"), "can never be deleted"),
+        ("not-applied", ("module", "btp-operator", "--remote", "skr"), "nothing of 1.1.17 is applied"),
+        ("taken-over", ("compare", "skr"), "Apply yours under another name"),
+        ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's requests"),
+        ("kyma-deleted", ("catalog", "--context", "skr"), "uninstalls what only the runtime's requests"),
+    ],
+)
+def test_a_situation_is_foreseen(
+    situation: str, command: tuple[str, ...], words: str, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sandbox", "situation", situation, "--kubeconfig", str(kubeconfig)]) == 0
+    capsys.readouterr()
+    end = time.monotonic() + PATIENCE
+    while True:
+        main(list(command))
+        printed = capsys.readouterr()
+        if words in printed.out + printed.err:
+            return
+        assert time.monotonic() < end, printed.out + printed.err
+        time.sleep(0.5)
+
+
+def test_only_a_sandbox_is_changed(
+    kubeconfig: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "kubeconfig"
+    other.write_text("apiVersion: v1\nkind: Config\n")
+    assert main(["sandbox", "situation", "cr-stays", "--kubeconfig", str(other)]) == 1
+    assert "is no kubeconfig of a sandbox" in capsys.readouterr().err
+    monkeypatch.setenv("KYMATUI_READ_ONLY", "1")
+    assert main(["sandbox", "situation", "cr-stays", "--kubeconfig", str(kubeconfig)]) == 4
