@@ -332,7 +332,7 @@ def bookmark(version: str, *, end: bool = False) -> Json:
     return {"kind": "X", "apiVersion": "v1", "metadata": {"resourceVersion": version, **annotations}}
 
 
-def eventually(holds: Callable[[], bool], timeout: float = 10.0) -> None:
+def eventually(holds: Callable[[], bool], timeout: float = 60.0) -> None:
     """Waits until something that threads do has happened."""
     import time
 

@@ -26,7 +26,8 @@ from kymatui.ui.screens.fleet import FleetScreen
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from kymatui.wiring.sandbox import start_sandbox
-from tests.cli.walking import SIZE, Tried, Walker, all_screens, until
+from tests.cli.walking import SIZE, Tried, Walker, all_screens
+from tests.ui.driving import until
 from tests.ui.parsing import parse_once
 
 SIDES = ("kcp", "skr")

@@ -24,7 +24,8 @@ from kymatui.ui.screens.fleet import FleetScreen
 from kymatui.ui.screens.fleet_lists import FleetListScreen
 from kymatui.wiring.options import SessionOptions
 from kymatui.wiring.remote import RemoteOptions, open_remote
-from tests.cli.walking import SIZE, Tried, Walker, until
+from tests.cli.walking import SIZE, Tried, Walker
+from tests.ui.driving import until
 from tests.ui.parsing import parse_once
 
 pytestmark = pytest.mark.xdist_group("fleet")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from textual.app import App
@@ -26,6 +26,7 @@ from kymatui.ui.screens.framed import FramedScreen
 from kymatui.wiring import SessionOptions, open_session
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.ui.driving import until
 from tests.ui.test_flow_snapshots import form
 from tests.wiring.worlds import KYMAS, kyma_cluster, named
 
@@ -43,15 +44,6 @@ def small_cluster() -> Iterator[Cluster]:
         yield found
     finally:
         found.close()
-
-
-async def until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
-    """Waits for what must come before a walk goes on: one that went on without it would miss what lies behind it."""
-    for _ in range(3000):
-        if holds():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("what the walk waits for never came")
 
 
 class Tried:

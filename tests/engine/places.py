@@ -22,7 +22,7 @@ from kymatui.sandbox.faulting import FaultClient
 Json = dict[str, Any]
 
 
-def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 20.0) -> None:
+def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 60.0) -> None:
     """Waits until something that another process or thread does has happened."""
     deadline = time.monotonic() + timeout
     while not holds():

@@ -37,7 +37,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXEC = "client.authentication.k8s.io/v1"
 
 
-def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 20.0) -> None:
+def eventually(holds: Callable[[], bool], what: str = "", timeout: float = 60.0) -> None:
     """Waits until something that another process or thread does has happened."""
     deadline = time.monotonic() + timeout
     while not holds():

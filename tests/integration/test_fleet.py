@@ -174,7 +174,7 @@ def own_runtime(fleet: Fleet, name: str) -> None:
 
 def settled(picture: Callable[[], FleetPicture], holds: Callable[[FleetPicture], bool]) -> FleetPicture:
     found = picture()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not holds(found):
         assert time.monotonic() < deadline, "the fleet never came to be so"
         time.sleep(0.01)

@@ -28,7 +28,7 @@ from tests.integration.embedded import eventually
 from tests.ui.driving import SIZE, ready, until
 
 pytestmark = pytest.mark.xdist_group("frozen")
-QUICK = Timing(pulse=Pulse(quiet=0.4, patience=0.4, again=0.1))
+QUICK = Timing(pulse=Pulse(quiet=0.4, patience=1.5, again=0.1))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
             stopped = time.time()
             eventually(lambda: word(session) == "stale")
             found = describe(session.snapshot().feeds, time.time())
-            assert stopped - 3 < found.stale_since <= stopped + 0.1
+            assert stopped - 10 < found.stale_since <= stopped + 0.1
             assert "did not answer GET /readyz within" in found.why
         eventually(lambda: word(session) == "live")
 

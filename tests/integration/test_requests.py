@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,6 +17,7 @@ from kymatui.wiring.events import feed_name
 from kymatui.wiring.kinds import FIXED
 from tests.integration.embedded import GROUP, NAMESPACE, eventually, reaches
 from tests.integration.recording import Recorded, module_names, modules, recorded
+from tests.ui.driving import until
 
 MODULES = 30
 BUDGET = 40
@@ -134,17 +135,10 @@ async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> No
             live = bool(feeds) and all(feed.state is FeedState.LIVE for feed in feeds)
             return live and app.catalog is not None and len(app.catalog.rows) == MODULES
 
-        async def until(holds: Callable[[], bool]) -> None:
-            for _ in range(600):
-                if holds():
-                    return
-                await pilot.pause(0.05)
-            raise AssertionError("it never happened")
-
-        await until(shown)
+        await until(pilot, shown)
         assert len(server.asked) <= BUDGET, server.asked
         before = list(server.asked)
         await pilot.press("down", "down", "1", "0", "S", "ctrl+z", "ctrl+z", "end", "home")
         touch(server, "moduleaa", "fence")
-        await until(lambda: app.snapshot is not None and "fence" in str(app.snapshot.module_resources))
+        await until(pilot, lambda: app.snapshot is not None and "fence" in str(app.snapshot.module_resources))
         assert server.asked == before

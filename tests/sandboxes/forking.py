@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 _CHILDREN: set[int] = set()
 
 

@@ -20,7 +20,7 @@ from kymatui.sandbox.process import start_sandbox
 ADDRESS = "KYMATUI_TESTS_SANDBOXES"
 """The variable with the template's socket, for the workers of a run."""
 CAN_COPY = hasattr(os, "fork") and hasattr(socket, "send_fds")
-_SECONDS = 60.0
+_SECONDS = 240.0  # a fleet takes its time where others keep the machine busy
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from kymatui.wiring.unfinished import CutOff
 from tests.ui.driving import SIZE, cell, ready, shown, text, until
 from tests.ui.worlds import StillSession, app_on, world
 
-LONG = 30.0
+LONG = 60.0
 
 
 class Deletion:

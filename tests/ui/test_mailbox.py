@@ -20,7 +20,7 @@ class Reader:
         self.arrived.set()
 
     async def next(self) -> dict[str, object]:
-        await asyncio.wait_for(self.arrived.wait(), 5)
+        await asyncio.wait_for(self.arrived.wait(), 60)
         self.arrived.clear()
         return self.deliveries[-1]
 
@@ -85,6 +85,6 @@ async def test_what_is_delivered_runs_where_the_box_was_opened() -> None:
     box.open()
     thread = threading.Thread(target=box.put, args=("a", 1))
     thread.start()
-    await asyncio.wait_for(arrived.wait(), 5)
+    await asyncio.wait_for(arrived.wait(), 60)
     thread.join()
     assert places == ["here"]

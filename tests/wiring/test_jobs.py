@@ -13,7 +13,7 @@ from kymatui.engine.running import Progress
 from kymatui.errors import CancelledError, PartlyDoneError, ReadOnlyError
 from kymatui.wiring.jobs import Jobs, Report, Work
 
-LONG = 30.0
+LONG = 60.0
 
 
 class Seen:
