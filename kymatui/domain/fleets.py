@@ -15,7 +15,7 @@ from kymatui.domain.lists import Unknown
 from kymatui.domain.objects import Malformed
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
-from kymatui.domain.resolution import desired_channel
+from kymatui.domain.resolution import desired_channel, offered_version
 from kymatui.domain.snapshots import Object
 from kymatui.domain.states import State, severity, state_of
 from kymatui.domain.versions import order, same
@@ -43,7 +43,7 @@ class ModuleSight:
     @property
     def drifts(self) -> bool:
         """Whether it is in another version than its channel has."""
-        return bool(self.version and self.desired) and not same(self.version, self.desired)
+        return self.follows and bool(self.version and self.desired) and not same(self.version, self.desired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +164,18 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> ModuleSight:
     state = (state_of(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
     # a control plane's Kyma need not name its modules: what the runtime asks for is mirrored in the status alone
     follows = request.managed if request is not None else state not in (State.UNMANAGED, State.DELETING)
-    wanted = _wanted(metas, kyma.meta.namespace, name, channel) if follows else ""
+    wanted = _wanted(metas, kyma.meta.namespace, name, channel)
     return ModuleSight(name, channel, report.version, wanted, state, report.maintenance, report.message, follows)
 
 
 def _wanted(metas: Metas, namespace: str, module: str, channel: str) -> str:
     meta = metas.get((namespace, module))
-    return meta.channels.get(channel, "") if meta is not None else ""
+    return offered_version(meta, channel) if meta is not None else ""
 
 
 def with_metas(runtime: Runtime, metas: Metas) -> Runtime:
     """The same runtime after release metas changed; the same object where that changes nothing."""
-    wanted = [
-        _wanted(metas, runtime.ref.namespace, one.name, one.channel) if one.follows else "" for one in runtime.modules
-    ]
+    wanted = [_wanted(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
     if all(version == one.desired for version, one in zip(wanted, runtime.modules, strict=True)):
         return runtime
     modules = tuple(replace(one, desired=version) for version, one in zip(wanted, runtime.modules, strict=True))

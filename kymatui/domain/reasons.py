@@ -24,6 +24,7 @@ from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.refusals import Refusal
+from kymatui.domain.reporting import actor_on, actor_on_manifest
 from kymatui.domain.rows import Checked
 from kymatui.domain.statechecks import Decision, Evaluation
 from kymatui.domain.states import State, StateSource
@@ -77,7 +78,10 @@ def _deleting(case: Case) -> Reason | None:
         case.subject.manifest.operation if case.subject.manifest else ""
     )
     if case.subject.managed:
-        return Reason(f"being deleted by {KLM}{f': {said}' if said else ''}", Actor.KLM)
+        operation = case.subject.manifest.operation if case.subject.manifest else ""
+        actor = actor_on(State.DELETING, operation)
+        severity = Severity.WARNING if actor is Actor.YOU else Severity.INFO
+        return Reason(f"being deleted by {KLM}{f': {said}' if said else ''}", actor, severity)
     return Reason("being deleted", Actor.MANAGER)
 
 
@@ -163,10 +167,11 @@ def _bad_state(case: Case) -> Reason | None:
         return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
         said = f": {case.subject.report.message}" if case.subject.report.message else ""
-        return Reason(f"the Kyma reports {case.subject.report.state}{said}", Actor.YOU, _SEVERITY[state])
+        return Reason(f"the Kyma reports {case.subject.report.state}{said}", actor_on(state), _SEVERITY[state])
     if source is StateSource.MANIFEST and case.subject.manifest is not None:
         said = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
-        return Reason(f"its Manifest is in {case.subject.manifest.state}{said}", Actor.KLM, _SEVERITY[state])
+        actor = actor_on_manifest(state)
+        return Reason(f"its Manifest is in {case.subject.manifest.state}{said}", actor, _SEVERITY[state])
     return None
 
 

@@ -146,14 +146,11 @@ def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
         search.notes.append(Note("release meta", meta.meta.name, module))
     if search.kyma is not None and meta.meta.namespace != search.shelf.namespace:
         search.notes.append(Note("namespace of the release meta", meta.meta.namespace, search.shelf.namespace))
-    if meta.mandatory_version is not None:
-        version = meta.mandatory_version
-    elif not meta.channels:
+    if meta.mandatory_version is None and not meta.channels:
         return search.refuse(refusals.NoChannels(module))
-    elif search.channel not in meta.channels:
+    if meta.mandatory_version is None and search.channel not in meta.channels:
         return search.refuse(refusals.ChannelMissing(module, search.channel, tuple(meta.channels)))
-    else:
-        version = meta.channels[search.channel]
+    version = offered_version(meta, search.channel)
     template = find_version(search.shelf, module, version, meta.meta.namespace)
     if template is None:
         name = f"{module}-{version}"
@@ -163,6 +160,11 @@ def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
     if template.meta.namespace != meta.meta.namespace:
         search.notes.append(Note("namespace of the template", template.meta.namespace, meta.meta.namespace))
     return search.accept(version, template)
+
+
+def offered_version(meta: ReleaseMeta, channel: str) -> str:
+    """Return the version that a release meta has for a channel, a mandatory module's in any; "" where it has none."""
+    return meta.mandatory_version if meta.mandatory_version is not None else meta.channels.get(channel, "")
 
 
 def find_version(shelf: Shelf, module: str, version: str, namespace: str) -> Template | None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from kymatui.domain.fleet_manifests import ManifestSight
 from kymatui.domain.fleet_pictures import FleetPicture, Key
 from kymatui.domain.fleets import ModuleSight, Runtime
+from kymatui.domain.problems import Actor
+from kymatui.domain.reporting import actor_on, actor_on_manifest
 from kymatui.domain.states import State, severity, state_of
 from kymatui.domain.texts import counted
 
-YOU = "you"
-KLM = "lifecycle-manager"
+YOU = Actor.YOU.value
+KLM = Actor.KLM.value
 WINDOW = "a maintenance window"
-_CUSTOM_RESOURCES = "module crs"
-"""Of the operation that a Manifest tells while resources that somebody made keep its module from going."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +73,14 @@ def waits_of(runtime: Runtime, sights: Sequence[ManifestSight] = ()) -> Iterator
 
 def _of_module(key: Key, module: ModuleSight, sight: ManifestSight | None) -> Wait:
     operation = sight.operation if sight is not None else ""
-    on, words = _who(module.name, module.state, operation)
+    on = actor_on(module.state, operation)
+    blocked = module.state is State.DELETING and on is Actor.YOU
+    words = f"CRs of {module.name} block the deletion" if blocked else ""
     since = sight.changed if sight is not None else None
-    return Wait(key, module.name, module.state, on, module.message or words or operation, since)
+    return Wait(key, module.name, module.state, on.value, module.message or words or operation, since)
 
 
 def _of_manifest(key: Key, sight: ManifestSight) -> Wait:
-    name = sight.module or sight.name
     state = state_of(sight.state) or State.UNKNOWN
-    on, words = _who(name, state, sight.operation)
-    return Wait(key, name, state, on, words or f"mandatory: {sight.operation}", sight.changed)
-
-
-def _who(module: str, state: State, operation: str) -> tuple[str, str]:
-    """Who acts next, and in which words where the cluster's own are not enough.
-
-    A Warning of a module asks its user for something; a deletion waits for resources that people made.
-    """
-    if state is State.DELETING and _CUSTOM_RESOURCES in operation.lower():
-        return YOU, f"resources of {module} that somebody made are still there"
-    if state is State.WARNING:
-        return YOU, ""
-    if state is State.ERROR:
-        return KLM, ""
-    return f"{module}'s manager", ""
+    on = actor_on(state, sight.operation) if state is State.DELETING else actor_on_manifest(state)
+    return Wait(key, sight.module or sight.name, state, on.value, f"mandatory: {sight.operation}", sight.changed)

@@ -133,18 +133,18 @@ WAITS = [
     (
         one(report("keda", "1", "Error")),
         (sight("keda", "Error", "not ready"),),
-        [("keda", "lifecycle-manager", "not ready")],
+        [("keda", "you", "not ready")],
     ),
-    (one(report("keda", "1", "Processing")), (), [("keda", "keda's manager", "")]),
+    (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", "")]),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "pruning"),),
-        [("keda", "keda's manager", "pruning")],
+        [("keda", "lifecycle-manager", "pruning")],
     ),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "waiting for module crs deletion"),),
-        [("keda", "you", "resources of keda that somebody made are still there")],
+        [("keda", "you", "CRs of keda block the deletion")],
     ),
     (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "a maintenance window", "later")]),
     (
@@ -167,7 +167,7 @@ def test_who_waits_for_whom(
 def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     mandatory = sight("warden", "Processing", "installing", mandatory=True)
     (found,) = waits(FleetPicture(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
-    assert (found.module, found.on, found.reason) == ("warden", "warden's manager", "mandatory: installing")
+    assert (found.module, found.on, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def names(app: FleetApp) -> list[str]:
 async def test_the_worst_runtime_comes_first_and_the_line_says_who_must_act(pilot: Pilot[Any]) -> None:
     app = await there(pilot)
     assert names(app)[:3] == [ERROR, WARNING, GOING]
-    assert "waiting for lifecycle-manager" in text(app, "#reason")
+    assert "waiting for YOU" in text(app, "#reason")
     await pilot.press("j")
     assert "Secret sap-btp-manager not found   waiting for YOU" in text(app, "#reason")
     key = f"{CONTROL}/{WARNING}"
@@ -135,13 +135,13 @@ async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
     await pilot.pause()
     found = {(row.cells["on"].text, row.cells["module"].text) for row in table(app).rows}
     assert found == {
-        ("lifecycle-manager", "istio"),
+        ("YOU", "istio"),
         ("YOU", "btp-operator"),
         ("lifecycle-manager", "(the runtime)"),
         ("YOU", "keda"),
         ("YOU", "(the runtime)"),
-        ("keda's manager", "keda"),
-        ("warden's manager", "warden"),
+        ("lifecycle-manager", "keda"),
+        ("lifecycle-manager", "warden"),
         ("a maintenance window", "keda"),
     }
     assert text(app, "#reason").startswith("istio on 77c01b9f-04fe: the manager is not running   waiting for")

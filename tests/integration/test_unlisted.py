@@ -1,0 +1,116 @@
+"""A list that is forbidden, or held back by the server: no screen and no command states what it would have to tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kymatui.cli.main import main
+from kymatui.domain.lists import Gap
+from kymatui.domain.snapshots import FeedState
+from kymatui.ui.app import KymatuiApp
+from kymatui.ui.navigation import Step
+from kymatui.ui.widgets.frame import TopLine
+from kymatui.wiring import SessionOptions, open_session
+from tests.integration.embedded import KYMAS, MANIFESTS, METAS, TEMPLATES, Embedded
+from tests.integration.test_rights import ALPHAS, EVERYTHING, cluster, with_manager
+from tests.ui.driving import SIZE, cell, text, until
+
+__all__ = ["cluster", "with_manager"]
+NAMING = (KYMAS, TEMPLATES, METAS, MANIFESTS)
+HIDDEN = (*NAMING, "deployments.apps", ALPHAS)
+TOLD_BY = {  # the cells of the catalog that a missing list leaves open, at least
+    KYMAS: {"channel"},
+    TEMPLATES: {"newest"},
+    METAS: {"desired"},
+    MANIFESTS: set[str](),
+    "deployments.apps": set[str](),
+    ALPHAS: {"checks"},
+}
+
+
+@pytest.fixture(params=["forbidden", "loading"])
+def hide(request: pytest.FixtureRequest, cluster: Embedded) -> Iterator[Callable[[str], Gap]]:
+    def hidden(name: str) -> Gap:
+        forbidden = request.param == "forbidden"
+        cluster.grant("test-view", *(one for one in EVERYTHING if one != name or not forbidden))
+        if not forbidden:
+            cluster.fault("hang", resource=name)
+        return Gap.FORBIDDEN if forbidden else Gap.LOADING
+
+    yield hidden
+    cluster.clear()
+
+
+def run(cluster: Embedded, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    at = ["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "--context", cluster.name]
+    status = main([*at, *words, "--timeout", "3"])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+async def test_no_screen_states_what_a_missing_list_would_tell(
+    cluster: Embedded, hide: Callable[[str], Gap], name: str
+) -> None:
+    gap = hide(name)
+    options = SessionOptions(str(cluster.kubeconfig_of_viewer()), cluster.name, read_only=True)
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: _settled(app, name, gap))
+        facts = app.screen.query_one(TopLine).facts
+        assert facts.manager == (f"manager {gap}" if name in (KYMAS, MANIFESTS) else "managed by lifecycle-manager")
+        count = "modules 1+" if name in NAMING and gap is Gap.FORBIDDEN else "modules 1 "
+        assert facts.counts.startswith("modules loading" if name in NAMING and gap is Gap.LOADING else count)
+        assert ("problems loading" in facts.counts) is (gap is Gap.LOADING)
+        for column in TOLD_BY[name]:
+            assert cell(app, "alpha", column) == gap.value, column
+        for tab in ("overview", "resources", "checks", "versions", "events", "yaml", "history"):
+            app.ways.open(Step("module", "alpha", tab))
+            await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "module")
+            await pilot.pause()
+        app.ways.open(Step("channels"))
+        await pilot.pause()
+        app.ways.open(Step("problems"))
+        await until(pilot, lambda: bool(app.screen.query("#counts")))
+        await pilot.pause()
+        listed = [row.cells["object"].text for row in app.screen.query_one("#problems").rows]  # type: ignore[attr-defined]
+        assert app.snapshot is not None
+        loading = app.snapshot.feeds[name].state is FeedState.SYNCING  # one that hangs fails after a while
+        assert (name in listed) is not loading
+        assert ("so far, loading" in text(app, "#counts")) is loading
+
+
+def _settled(app: KymatuiApp, name: str, gap: Gap) -> bool:
+    """Whether every list came but the one that is hidden."""
+    feeds = app.snapshot.feeds if app.snapshot is not None else {}
+    wanted = {"forbidden": "forbidden", "loading": "syncing"}[gap.value]
+    others = all(feed.state.value in ("live", "absent") for one, feed in feeds.items() if one != name)
+    listed = name in feeds and feeds[name].state.value == wanted and others
+    return listed and app.catalog is not None and app.catalog.row("alpha") is not None and app.view.charge is not None
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_no_command_states_what_a_missing_list_would_tell(
+    cluster: Embedded, hide: Callable[[str], Gap], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gap = hide(name)
+    status, out, err = run(cluster, capsys, "catalog", "-o", "json")
+    assert status == 0, err
+    found: dict[str, Any] = json.loads(out)
+    assert found["lists"][name]["state"] == gap.value
+    assert (found["unknown"].get("modules") is not None) is (name in NAMING)
+    assert (found["counts"]["problems"] is None) is (gap is Gap.LOADING)
+    (module,) = found["modules"]
+    for why in module["unknown"].values():
+        assert (why["state"], why["lists"]) == (gap.value, [name])
+    status, out, _ = run(cluster, capsys, "module", "alpha", "-o", "json")
+    assert {**module, **json.loads(out)} == json.loads(out) | {key: json.loads(out)[key] for key in module}
+    status, out, _ = run(cluster, capsys, "drift")
+    known = "drift" not in module["unknown"] and name not in NAMING
+    assert (status, "no module drifts" in out) == ((0, True) if known else (1, False))
+    status, out, _ = run(cluster, capsys, "checks", "alpha")
+    assert (f"module CRs {gap}" in out) is (name in (ALPHAS, TEMPLATES))  # a template names the kind
