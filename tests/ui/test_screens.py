@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,13 @@ from textual.widgets import Input
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.ui.app import KymatuiApp
+from kymatui.ui.flows import actions
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
 from kymatui.ui.screens.help import HelpScreen
 from kymatui.ui.screens.matrix import MatrixScreen
+from kymatui.ui.screens.menu import MenuItem
 from kymatui.ui.screens.module import ModuleScreen
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
@@ -391,3 +394,25 @@ async def test_a_line_about_no_module_says_so_instead_of_doing_nothing() -> None
         await pilot.pause()
         assert isinstance(app.screen, ProblemsScreen)
         assert [one.message for one in app._notifications] == ["this line is about no module"]
+
+
+@pytest.mark.parametrize("keys", [("slash", *"ke"), ("P",)], ids=["typing", "on another screen"])
+async def test_a_menu_that_is_ready_late_takes_no_key_that_is_meant_for_something_else(
+    monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    ready_at = threading.Event()
+
+    def slow(*_: object) -> list[MenuItem]:
+        ready_at.wait(20)
+        return [MenuItem("enable", "enable")]
+
+    monkeypatch.setattr(actions, "_items", slow)
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("a", *keys)
+        await pilot.pause()
+        here = app.screen
+        ready_at.set()
+        await until(pilot, lambda: bool(app._notifications))
+        assert app.screen is here
+        assert [one.message for one in app._notifications] == ["Actions of api-gateway are ready; press a to open them"]

@@ -114,9 +114,16 @@ ACTIONS: tuple[Action, ...] = (
 
 
 async def menu(app: KymatuiApp, names: Sequence[str]) -> None:
-    """Asks what is to be done with these modules, and does it."""
+    """Ask what is to be done with these modules, and do it.
+
+    A menu that is ready late would take keys that are meant for something else: it is not shown then.
+    """
+    asked_on = app.screen
     items = await app.desk.aside(lambda: list(_items(app, names)))
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
+    if app.screen is not asked_on or (app.shown is not None and app.shown.is_typing):
+        app.notify(f"Actions of {title} are ready; press a to open them", markup=False, timeout=5)
+        return
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
     charge = str(app.view.charge) if app.view.charge is not None else ""
     chosen = await app.push_screen_wait(MenuScreen(title, items, words + charge))
