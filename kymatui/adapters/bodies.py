@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kymatui.adapters.limits import DEEPEST, HEAVIEST_ANSWER, LIGHT_ANSWER
+from kymatui.adapters.limits import DEEPEST, HEAVIEST_ANSWER, LIGHT_ANSWER, MIB
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -120,6 +122,18 @@ def require_light(body: bytes | bytearray) -> None:
         raise OversizedError(f"would take more than {shown_size(HEAVIEST_ANSWER)} of memory")
 
 
+@lru_cache(maxsize=1)
+def _return_large_blocks() -> None:
+    """Makes glibc return large blocks to the system: else each thread keeps as much as its largest answer took."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MIB)
+
+
+_M_MMAP_THRESHOLD = -3
+
+
 class Turn:
     """The right to hold one heavy answer, from `take` to the end of the block."""
 
@@ -133,6 +147,7 @@ class Turn:
         """Waits for the turn; raises TimeoutError where it does not come, or nobody waits for the answer any more."""
         if self.is_mine:
             return
+        _return_large_blocks()
         if not self._free.acquire(timeout=max(seconds, 0.0)):
             raise TimeoutError("other answers of the same size are still being read")
         with self._lock:

@@ -219,14 +219,16 @@ class Run:
     seconds: float
 
 
-def run_against(address: str, folder: Path, words: Sequence[str], timeout: float = 60.0) -> Run:
+def run_against(
+    address: str, folder: Path, words: Sequence[str], timeout: float = 60.0, module: str = "kymatui"
+) -> Run:
     """Runs a command in a process of its own, and kills it when it takes too long."""
     config = write_kubeconfig(folder, address)
     environment = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder), "KUBECONFIG": str(config)}
     began, memory = time.monotonic(), 0
     with (folder / "errors").open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kymatui", *words], env=environment, stdout=subprocess.DEVNULL, stderr=errors
+            [sys.executable, "-m", module, *words], env=environment, stdout=subprocess.DEVNULL, stderr=errors
         )
         while process.poll() is None:
             memory = max(memory, peak_memory(process.pid))

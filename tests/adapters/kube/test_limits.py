@@ -327,3 +327,14 @@ def test_a_command_stays_below_300_mb(attack: str, tmp_path: Path) -> None:
     assert "Traceback" not in run.errors
     assert run.errors.startswith("kymatui: ")
     assert count[0] < 500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory")
+@pytest.mark.parametrize("attack", ["packed_list", "endless_line"])
+def test_the_screen_stays_below_300_mb_and_responsive(attack: str, tmp_path: Path) -> None:
+    """The first took 328 MB while glibc kept what each thread had freed."""
+    with serving(lambda exchange: hostile.answered(exchange, hostile.ATTACKS[attack])) as address:
+        run = hostile.run_against(address, tmp_path, ["6"], timeout=60, module="tests.adapters.hostile_screen")
+    assert run.exit_code == 0, run
+    assert run.memory < 300, run
+    assert float(run.errors.splitlines()[-1]) < 1.0, run
