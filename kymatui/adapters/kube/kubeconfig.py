@@ -70,8 +70,10 @@ class Kubeconfig:
             )
         entry = self.contexts.get(name)
         if entry is None:
-            where = f"in {_listed(self.files)}"
-            raise UnknownNameError.near("context", name, self.contexts, where=where, hint=f"there are: {self._names()}")
+            where, hint = f"in {_listed(self.files)}", f"there are: {self._names()}"
+            if not wanted:  # the file's own fault, and no typo of a command line
+                raise ConfigurationError(f"no context {name!r} {where}, which it calls current", hint=hint)
+            raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
         return KubeContext(
             name=name,
             namespace=_text(entry, "namespace"),

@@ -12,7 +12,7 @@ import pytest
 
 from kymatui.adapters.kube.connections import connect, contexts
 from kymatui.adapters.kube.kubeconfig import read_kubeconfig
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, UnknownNameError
 
 Json = dict[str, Any]
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_used_is_said_with_its_place(tmp_path: Path, case: str) -
 
 def test_an_unknown_context_is_answered_with_those_there_are(tmp_path: Path) -> None:
     file = write(tmp_path / "config", config("prod"))
-    with pytest.raises(ConfigurationError, match="no context 'prd'") as caught:
+    with pytest.raises(UnknownNameError, match=r'no context "prd" in .*; did you mean prod') as caught:
         connect(str(file), "prd")
     assert "prod" in caught.value.hint
 
