@@ -87,7 +87,7 @@ class _Leg:
     @property
     def outcome(self) -> str:
         if self.plan.refusal or self.failed:
-            return "refused" if self.plan.refusal else "unfinished"
+            return "refused" if self.plan.refusal or isinstance(self.failed, RefusedError) else "unfinished"
         return "unchanged" if self.plan.is_gone else "done" if self.ended is not None else "planned"
 
 
@@ -194,8 +194,11 @@ class _Deletions:
         if len(legs) == 1 and legs[0].failed is not None:
             self._unfinished(legs)
             raise legs[0].failed
-        self._answer(legs, "unfinished", "\n".join(lines) or "none of them is gone")
         said = "; ".join(leg.trouble for leg in failed)
+        if not lines and all(leg.outcome == "refused" for leg in failed):
+            self._answer(legs, "refused", to_errors=self._args.output == "table")
+            raise RefusedError(said, hint="nothing was changed")
+        self._answer(legs, "unfinished", "\n".join(lines) or "none of them is gone")
         raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not gone: {said}", hint="run it again to go on")
 
     # telling it
@@ -211,7 +214,8 @@ class _Deletions:
             if form == "md":
                 say(plan_text(target, departure_text(now, form), form))
             else:
-                say(plan_document(target, departure_json(now, "unfinished"), form))
+                outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
+                say(plan_document(target, departure_json(now, outcome), form))
 
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
         form = self._args.output
