@@ -144,14 +144,14 @@ class Turn:
         self._over = False
 
     def take(self, seconds: float) -> None:
-        """Waits for the turn; raises TimeoutError where it does not come, or nobody waits for the answer any more."""
+        """Waits for the turn; raises TimeoutError where it does not come, and after the block."""
         if self.is_mine:
             return
         _return_large_blocks()
         if not self._free.acquire(timeout=max(seconds, 0.0)):
             raise TimeoutError("other answers of the same size are still being read")
         with self._lock:
-            if self._over:  # whoever asked has left
+            if self._over:  # the request was cancelled meanwhile
                 self._free.release()
                 raise TimeoutError("the request was cancelled")
             self.is_mine = True

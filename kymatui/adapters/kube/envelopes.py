@@ -7,7 +7,6 @@ of objects. What a kind has besides (spec, status) is read tolerantly by the dom
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +76,7 @@ def check_envelope(item: Object, resource: Resource, namespace: str = "", name: 
     try:
         msgspec.convert(item, _envelope())
     except (msgspec.ValidationError, RecursionError) as error:
-        raise FieldError(where + _said(error)) from error
+        raise FieldError(where + said(error)) from error
     metadata = item["metadata"]
     for key in [key for key, value in metadata.items() if value is None]:
         del metadata[key]
@@ -100,7 +99,7 @@ def check_envelope(item: Object, resource: Resource, namespace: str = "", name: 
 
 
 def _check_fields(entries: Any, where: str) -> None:
-    """Field managers own trees of objects; whoever reads them goes down without looking."""
+    """Field managers own trees of objects, which readers walk without looking at types."""
     for number, entry in enumerate(entries):
         level = [entry.get("fieldsV1") or {}]
         while level:
@@ -125,11 +124,7 @@ def field_error(error: FieldError, request: str, server: str) -> ServerError:
 
 
 def said(error: Exception) -> str:
-    """What msgspec found wrong, in our words: "metadata.name is a whole number instead of a string"."""
-    return _said(error)
-
-
-def _said(error: Exception) -> str:
+    """Return what msgspec found wrong with the path first: "metadata.name: expected a string, got a whole number"."""
     match = _SAID.fullmatch(str(error))
     text, path = (match["said"], match["path"] or "") if match else (str(error), "")
     for word, plain in _WORDS.items():
@@ -140,8 +135,3 @@ def _said(error: Exception) -> str:
 
 def _shown(value: object) -> str:
     return repr(value[:80]) if isinstance(value, str) else "missing" if value is None else str(type(value).__name__)
-
-
-def metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = document.get("metadata")
-    return found if isinstance(found, Mapping) else {}
