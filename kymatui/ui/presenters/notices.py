@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kymatui.domain.lists import missing
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.texts import counted
 from kymatui.errors import KymatuiError
@@ -65,6 +64,8 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> Notice:
         return Notice(
             "Not allowed to look", f"This user may not list {kinds}.", "ask for get, list and watch", "warning"
         )
+    from kymatui.domain.lists import missing  # not before the first paint
+
     unknown = missing(snapshot.feeds, [f"{kind}.{GROUP}" for kind in (*CATALOG_KINDS, "manifests")])
     if unknown is not None:
         return Notice("No modules known", plain(str(unknown)), "ctrl-r asks again", "warning")
