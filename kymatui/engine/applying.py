@@ -15,9 +15,9 @@ from kymatui.engine.concurrency import each
 from kymatui.engine.deletion import delete_object, uid_of
 from kymatui.engine.documents import digest
 from kymatui.engine.finalizers import held_by
-from kymatui.engine.holders import LABEL_PART_OF, HolderKind, own_holder
+from kymatui.engine.holders import ADOPTED_MANAGERS, LABEL_PART_OF, HolderKind, own_holder
 from kymatui.engine.hooks import run_hooks
-from kymatui.engine.inheriting import inherit
+from kymatui.engine.inheriting import HELM, inherit
 from kymatui.engine.inventories import Inventory, Item, State, merged, revived
 from kymatui.engine.keeping import Keeper
 from kymatui.engine.ordering import defined_kinds, identity, is_definition, is_namespace
@@ -167,6 +167,7 @@ class _Application:
             Item(step.ref, step.adopted, step.part is Part.DEFINITION)
             for step in plan.steps
             if step.part in (Part.OBJECT, Part.DEFINITION)
+            or (plan.intent.adopt and step.part is Part.PREVIOUS and _is_adopted(step))
         ]
         resource = read_ref(bundle.resource) if bundle.resource is not None else None
         same = previous is not None and previous.state is State.PENDING and previous.digest == digest(bundle)
@@ -248,7 +249,7 @@ class _Application:
     def _apply(self, step: Step, body: Object) -> None:
         cluster, manager = self.run.cluster, self.run.manager
         if step.inherits:
-            inherit(cluster, step.ref, manager)
+            inherit(cluster, step.ref, manager, ADOPTED_MANAGERS if self.plan.intent.adopt else HELM)
         try:
             cluster.apply(body, manager=manager)
         except ConflictError as error:
@@ -316,7 +317,7 @@ class _Application:
     def _delete(self, step: Step) -> str:
         """Returns the uid of what is deleted, "" where there is nothing to wait for."""
         live = self.run.cluster.get(step.ref)
-        if live is None or others_claim(live, own_holder(self._bundle), Item(step.ref)):
+        if live is None or others_claim(live, own_holder(self._bundle), Item(step.ref), adopt=self.plan.intent.adopt):
             return ""
         uid = step.uid or dict(self.plan.observed)[step.ref].uid
         if uid_of(live) != uid:
@@ -379,3 +380,8 @@ def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
         identity(read_ref(body)): body
         for body in (own_namespace(bundle), *bundle.defaults, *bundle.objects, *bundle.crds)
     }
+
+
+def _is_adopted(step: Step) -> bool:
+    """Whether what only the adopted version has becomes the installation's: until it is deleted, or with consent."""
+    return step.action is Action.DELETE or is_definition(step.ref)

@@ -24,6 +24,10 @@ ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
 HELM_MANAGER: Final = "helm"
+HAND_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
+"""What kubectl calls itself where it writes whole objects; edits and patches of fields have other names."""
+ADOPTED_MANAGERS: Final = HAND_MANAGERS | {LIFECYCLE_APPLIER}
+"""Whose fields become kymatui's when it adopts what they installed."""
 
 
 class HolderKind(StrEnum):

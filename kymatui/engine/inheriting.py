@@ -1,7 +1,7 @@
-"""What helm wrote to the objects of a release, and what the version that kymatui installs does not have any more.
+"""What helm or kubectl wrote to an object, and what the version that kymatui installs does not have any more.
 
-Server-side apply takes away what the same manager applied before, and nothing else: what helm wrote would stay for
-ever, and a list of named things would get the new name beside the old one. So helm's fields become kymatui's before an
+Server-side apply takes away what the same manager applied before, and nothing else: what others wrote would stay for
+ever, and a list of named things would get the new name beside the old one. So their fields become kymatui's before an
 object is applied, as `kubectl apply --server-side` does it with its own of before (k8s.io/client-go/util/csaupgrade).
 """
 
@@ -20,19 +20,22 @@ from kymatui.engine.guessing import guess
 from kymatui.engine.holders import HELM_MANAGER
 from kymatui.engine.ports import Cluster, Object
 
+HELM: Final = frozenset({HELM_MANAGER})
 _MISSING: Final = object()
 _STATUS: Final = "f:status"
 _NEVER_SENT: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 
-def leftovers(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> tuple[Path, ...]:
-    """The fields and items of `live` that helm alone owns and `body` does not have: applying would leave them.
+def leftovers(
+    live: Mapping[str, Any], body: Mapping[str, Any], manager: str, givers: frozenset[str] = HELM
+) -> tuple[Path, ...]:
+    """The fields and items of `live` that `givers` alone own and `body` does not have: applying would leave them.
 
-    What helm wrote in another version of the kind has other names, and is left alone.
+    What they wrote in another version of the kind has other names, and is left alone.
     """
     entries = live["metadata"].get("managedFields") or ()
-    ours = [one for one in entries if one.get("manager") in (HELM_MANAGER, manager) and not one.get("subresource")]
-    helm = [one for one in ours if one["manager"] == HELM_MANAGER and one.get("apiVersion") == body.get("apiVersion")]
+    ours = [one for one in entries if one.get("manager") in {*givers, manager} and not one.get("subresource")]
+    helm = [one for one in ours if one["manager"] in givers and one.get("apiVersion") == body.get("apiVersion")]
     helms, others = _owned(helm), _owned([one for one in entries if one not in ours])
     wanted = _as_stored(body)
     found = {
@@ -62,15 +65,15 @@ def changes_between(live: Mapping[str, Any], after: Mapping[str, Any]) -> list[M
     return made + list(_replaced(live["metadata"], after["metadata"], "/metadata", {"labels", "annotations"}))
 
 
-def inherit(cluster: Cluster, ref: ObjectRef, manager: str) -> bool:
-    """Makes helm's fields of an object the manager's, as if it had applied them; whether there were any."""
-    return changed_fields(cluster, ref, lambda live: _handed(live, manager))
+def inherit(cluster: Cluster, ref: ObjectRef, manager: str, givers: frozenset[str] = HELM) -> bool:
+    """Make the fields of `givers` the manager's, as if it had applied them; return whether there were any."""
+    return changed_fields(cluster, ref, lambda live: _handed(live, manager, givers))
 
 
-def _handed(live: Object, manager: str) -> list[Mapping[str, Any]]:
+def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[str, Any]]:
     """A JSON patch that unites the entries; what was written in another version names other fields, and stays."""
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
-    helms = [one for one in entries if one.get("manager") == HELM_MANAGER and not one.get("subresource")]
+    helms = [one for one in entries if one.get("manager") in givers and not one.get("subresource")]
     own = next((one for one in entries if _applied_by(one, manager)), None)
     base = own or (helms[-1] if helms else {})
     taken = [one for one in helms if one.get("apiVersion") == base.get("apiVersion")]
@@ -124,11 +127,12 @@ def _has_keys(item: object, keys: Mapping[str, Any]) -> bool:
 
 
 def _without(value: Any, path: Path) -> Any:
-    """A copy without what stands at a path."""
+    """A copy without what stands at a path; a map that becomes empty goes too, as server-side apply has it."""
     (form, _, rest), below = path[0].partition(":"), path[1:]
     if form == "f" and isinstance(value, Mapping):
         kept = {name: part for name, part in value.items() if name != rest}
-        return {**value, rest: _without(value[rest], below)} if below and rest in value else kept
+        left = _without(value[rest], below) if below and rest in value else {}
+        return {**value, rest: left} if left else kept
     if not isinstance(value, list) or form not in ("k", "v"):
         return value
     wanted = json.loads(rest)

@@ -18,7 +18,7 @@ from kymatui.engine.documents import digest
 from kymatui.engine.grants import grants
 from kymatui.engine.guarding import refuse_managed
 from kymatui.engine.holders import LABEL_PART_OF, HolderKind, field_managers, own_holder
-from kymatui.engine.inventories import Inventory, State, revived
+from kymatui.engine.inventories import Inventory, Item, State, revived
 from kymatui.engine.keeping import CONFIG_MAP, Keeper, SetKeeper, refuse_other_kind
 from kymatui.engine.ordering import identity, waves
 from kymatui.engine.plans import Action, Intent, Observed, Part, Plan, Policy, Right, Step
@@ -142,7 +142,8 @@ class Planner:
         self._read_ahead(entries)
         steps = each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
         steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1)]
-        pruned = prune_steps(self._intent, previous, self._bundle, self._cluster, self._cancel, self._width)
+        items = previous.items if previous is not None else tuple(map(Item, self._intent.outdated))
+        pruned = prune_steps(self._intent, items, previous, self._bundle, self._cluster, self._cancel, self._width)
         self._observed |= pruned.observed
         steps += pruned.steps
         made = self._plan(tuple(steps), note)
@@ -312,7 +313,7 @@ class Planner:
         if not taken or not was_there_before(sight.live or {}, self._mine, self._manager):
             return ""
         others = sorted(field_managers(sight.live or {}) - {self._manager, "", _NAMELESS})
-        return f"it was of {', '.join(others) or 'nobody known'}, and is kymatui's then"
+        return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
         """Whether this very bundle was installed to its end."""

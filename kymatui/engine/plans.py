@@ -107,6 +107,8 @@ class Intent:
     module              the module's name in a Kyma: refused where one asks for it
     create_namespace    the bundle's namespace is created where it is missing
     adopt               what is there becomes part of the installation, also what a lifecycle-manager has let go of
+    adopted_version     with `adopt`: the version that is there, "" where it is not known
+    outdated            with `adopt`: the objects of that version that the bundle does not have
     """
 
     bundle: Bundle
@@ -120,6 +122,8 @@ class Intent:
     module: str = ""
     rollback_to: int = 0
     adopt: bool = False
+    adopted_version: str = ""
+    outdated: tuple[ObjectRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,14 @@ class Plan:
     def verb(self) -> str:
         """install, upgrade or rollback, as hooks call it."""
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
+
+    @property
+    def deed(self) -> str:
+        """What a person is asked for: the verb, or the change of the owner, and of the version where it changes."""
+        if not self.intent.adopt:
+            return self.verb
+        before = self.intent.adopted_version
+        return "adopt and upgrade" if before and before != self.bundle.version else "adopt"
 
     @property
     def purpose(self) -> str:

@@ -9,11 +9,12 @@ from typing import Final
 
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import ObjectRef
+from kymatui.engine.adopting import is_left_behind
 from kymatui.engine.bundles import Bundle
 from kymatui.engine.concurrency import each
 from kymatui.engine.deletion import uid_of
 from kymatui.engine.emptiness import others_in
-from kymatui.engine.holders import Holder, holder, own_holder
+from kymatui.engine.holders import ADOPTED_MANAGERS, Holder, field_managers, holder, own_holder
 from kymatui.engine.inventories import Inventory, Item
 from kymatui.engine.ordering import defined_kinds, identity, is_definition, is_namespace, is_system_namespace
 from kymatui.engine.plans import Action, Intent, Observed, Part, Step
@@ -58,17 +59,18 @@ def is_late(ref: ObjectRef) -> bool:
 
 def prune_steps(
     intent: Intent,
+    items: Sequence[Item],
     previous: Inventory | None,
     bundle: Bundle,
     cluster: Cluster,
     cancel: threading.Event,
     width: int,
 ) -> Pruned:
-    """What of the previous inventory the bundle has not: to be deleted, or kept with the reason."""
-    if previous is None:
+    """What of the previous version's items the bundle has not: to be deleted, or kept with the reason."""
+    if not items:
         return Pruned((), {})
     wanted = {identity(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
-    gone = [item for item in previous.items if identity(item.ref) not in wanted and not _is_own_place(item, previous)]
+    gone = [item for item in items if identity(item.ref) not in wanted and not _is_own_place(item, previous)]
     live = each(gone, lambda item: cluster.get(item.ref), cancel, width)
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
     mine = own_holder(bundle)
@@ -119,8 +121,13 @@ def _told(names: Sequence[str], none: str) -> str:
     return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
 
 
-def _is_own_place(item: Item, previous: Inventory) -> bool:
-    return previous.made_namespace and is_namespace(item.ref) and item.ref.name == previous.namespace
+def _is_own_place(item: Item, previous: Inventory | None) -> bool:
+    return (
+        previous is not None
+        and previous.made_namespace
+        and is_namespace(item.ref)
+        and item.ref.name == previous.namespace
+    )
 
 
 def _step(intent: Intent, item: Item, live: Object, mine: Holder, losses: Losses) -> Step:
@@ -152,12 +159,22 @@ def _kept_because(intent: Intent, item: Item, live: Object, mine: Holder, loss: 
     annotations = live["metadata"].get("annotations") or {}
     if annotations.get("helm.sh/resource-policy") == "keep":
         return "it says that it is to be kept (helm.sh/resource-policy)"
-    return others_claim(live, mine, item)
+    return others_claim(live, mine, item, adopt=intent.adopt)
 
 
-def others_claim(live: Object, mine: Holder, item: Item) -> str:
-    """Why an object is not ours to delete, or ""."""
+def others_claim(live: Object, mine: Holder, item: Item, *, adopt: bool = False) -> str:
+    """Return why an object is not ours to delete, or "".
+
+    With `adopt` it is also ours where nothing says whose it is, and kubectl or lifecycle-manager wrote it.
+    """
     found = holder(live)
+    if adopt and (found is None or is_left_behind(found)):
+        writers = field_managers(live)
+        return (
+            ""
+            if writers & ADOPTED_MANAGERS
+            else f"it was written by {', '.join(sorted(writers)) or 'an unknown manager'}"
+        )
     if found is not None and found != mine:
         return f"it belongs to the {found} now"
     if found is None and not item.definition:

@@ -12,7 +12,15 @@ from kymatui.domain.ownership import Path
 from kymatui.engine.adopting import is_left_behind
 from kymatui.engine.diffing import FieldChange, compare, stamp
 from kymatui.engine.guessing import guess
-from kymatui.engine.holders import HELM_MANAGER, Holder, HolderKind, field_managers, holder
+from kymatui.engine.holders import (
+    ADOPTED_MANAGERS,
+    HELM_MANAGER,
+    LIFECYCLE_APPLIER,
+    Holder,
+    HolderKind,
+    field_managers,
+    holder,
+)
 from kymatui.engine.inheriting import changes_between, leftovers, successor
 from kymatui.engine.ordering import is_definition
 from kymatui.engine.plans import Action, FieldConflict, Observed
@@ -90,6 +98,8 @@ def look(
                 way = "; `kymatui adopt` takes over what that has let go of" if is_left_behind(other) else ""
                 return Sight(Action.BLOCKED, live, reason=f"it belongs to the {other}{way}")
             return _taken_over(cluster, body, live, mine, manager)
+        if adopt and other is None:
+            return _adopted(cluster, body, live, mine, manager)
         gone = leftovers(live, body, manager) if other == mine and mine.kind is HolderKind.HELM else ()
         if gone:
             return _inherited(cluster, body, live, mine, manager, gone)
@@ -102,13 +112,37 @@ def look(
 
 def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Holder, manager: str) -> Sight:
     """Even where nothing else changes, its owner does."""
-    sight = _guessed(live, body, GUESSED) if cluster.read_only else dry_run(cluster, body, live, mine, manager=manager)
+    sight = _adopted(cluster, body, live, mine, manager)
     action = Action.CHANGE if sight.action is Action.SAME else sight.action
-    return replace(sight, action=action, reason=sight.reason or "it was lifecycle-manager's, and is kymatui's then")
+    applied = LIFECYCLE_APPLIER in field_managers(live)  # its labels alone are in manifests that kubectl applies, too
+    return replace(
+        sight, action=action, reason=sight.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
+    )
+
+
+def _adopted(cluster: Cluster, body: Object, live: Object, mine: Holder, manager: str) -> Sight:
+    """Preview an object whose installer hands its fields over, and with them what `body` does not have."""
+    if not field_managers(live) & ADOPTED_MANAGERS:
+        return (
+            _guessed(live, body, GUESSED) if cluster.read_only else dry_run(cluster, body, live, mine, manager=manager)
+        )
+    gone = leftovers(live, body, manager, ADOPTED_MANAGERS)
+    sight = _inherited(cluster, body, live, mine, manager, gone, reason="")
+    conflicts = tuple(one for one in sight.conflicts if one.manager not in ADOPTED_MANAGERS)
+    action = Action.CHANGE if sight.action is Action.CONFLICT and not conflicts else sight.action
+    reason = "" if sight.action is Action.CONFLICT and not conflicts else sight.reason
+    return replace(sight, action=action, conflicts=conflicts, reason=reason)
 
 
 def _inherited(
-    cluster: Cluster, body: Object, live: Object, mine: Holder, manager: str, gone: tuple[Path, ...]
+    cluster: Cluster,
+    body: Object,
+    live: Object,
+    mine: Holder,
+    manager: str,
+    gone: tuple[Path, ...],
+    *,
+    reason: str = "what helm wrote of it is kymatui's then",
 ) -> Sight:
     """Two requests of which the second needs the first cannot be tried: the server is asked for what comes of both."""
     wanted = successor(live, body, gone)
@@ -125,7 +159,6 @@ def _inherited(
         return _refused(error, live, body, first.conflicts)
     if first.conflicts and not is_yielding(first.conflicts, live, mine):
         return replace(first, action=Action.CONFLICT, after=after, changes=compare(live, after), inherits=True)
-    reason = "what helm wrote of it is kymatui's then"
     return Sight(Action.CHANGE, live, after, compare(live, after), first.conflicts, reason, inherits=True)
 
 

@@ -15,6 +15,7 @@ from kymatui.domain.forms import Field, fields, overrides
 from kymatui.domain.observing import observe
 from kymatui.domain.versions import order, same
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+from kymatui.wiring.adopting import adopting, newer_than
 
 if TYPE_CHECKING:
     from kymatui.engine.bundles import Bundle
@@ -163,7 +164,7 @@ class Directing:
         def choice(module: str) -> Wanted:
             standing = self._open(module)
             if standing.known is None:
-                raise RefusedError("it is not installed by kymatui")
+                return self._adopting_upgrade(module, standing)
             wanted = self._chart_upgrade(standing.known) if standing.known.chart else Wanted(module, newer(standing))
             if not wanted.version:
                 raise RefusedError("the newest version is installed")
@@ -171,21 +172,35 @@ class Directing:
 
         return _choices(modules, choice)
 
+    def _adopting_upgrade(self, module: str, standing: Standing) -> Wanted:
+        """The newest version of what kymatui did not install. Raises RefusedError where it may not be adopted."""
+        snapshot = self._session.snapshot()
+        row = taken_over(catalog(snapshot, time.time()).row(module), module)
+        if standing.advanced:
+            raise RefusedError(standing.advanced)
+        version = newer_than(row, observe(snapshot).shelf)
+        if not version:
+            raise RefusedError("the newest version is installed" if row.installed else "its version is not known")
+        return Wanted(module, version, adopt=True)
+
     def all_upgrades(self) -> Choices:
         """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
         from kymatui.wiring.upgrading import survey
 
         found = survey(self._cluster, self._session.snapshot(), self._blobs)
-        ways = {(one.name, one.known.namespace): one for one in found.outdated}
+        ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
 
         def choice(key: tuple[str, str]) -> Wanted:
             known, source = ways[key].known, ways[key].source
+            if known is None:
+                self._open(key[0])
+                return Wanted(key[0], source.version, adopt=True)
             self._open(known.name, known.namespace)
             return _wanted(known, source) if known.chart else Wanted(known.name, source.version)
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
-        return Choices(made.wanted, (*made.left_out, *others), "nothing that kymatui installed is outdated")
+        return Choices(made.wanted, (*made.left_out, *others), "nothing that is installed directly is outdated")
 
     def _open(self, module: str, namespace: str = "") -> Standing:
         standing = self.standing(module, namespace)
@@ -303,14 +318,18 @@ class Directing:
 
         choice = choose(observe(self._session.snapshot()).shelf, wanted.module, wanted.version)
         associated = () if wanted.chart or isinstance(choice, str) else choice.template.associated
-        return Intent(
+        made = Intent(
             self.bundle(wanted),
-            force=wanted.force or wanted.adopt,
-            adopt=wanted.adopt,
+            force=wanted.force,
             prune_definitions=wanted.prune_definitions,
             policy=Policy.IGNORE if wanted.ignore else Policy.CREATE_AND_DELETE,
             associated=associated,
         )
+        if not wanted.adopt:
+            return made
+        snapshot = self._session.snapshot()
+        row = catalog(snapshot, time.time()).row(wanted.module)
+        return adopting(made, row, observe(snapshot).shelf, self._blobs)
 
     def carry_out(self, plan: Plan, report: Report) -> str:
         """The job; what lifecycle-manager took up meanwhile is refused."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kymatui.domain.direct import choose
+from kymatui.domain.catalog import catalog
+from kymatui.domain.charges import charge
+from kymatui.domain.direct import choose, refusals
 from kymatui.domain.observing import observe
 from kymatui.domain.versions import newest_above, same
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
+from kymatui.wiring.adopting import adoptable
 from kymatui.wiring.installing import Source
 
 if TYPE_CHECKING:
@@ -23,14 +27,14 @@ _WIDTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """One module that is installed directly, and where its newest version comes from."""
+    """One module that is installed directly, and where its newest version comes from.
 
-    known: Inventory
+    `known` is None where kymatui did not install it: the upgrade adopts it.
+    """
+
+    name: str
     source: Source
-
-    @property
-    def name(self) -> str:
-        return self.known.name
+    known: Inventory | None = None
 
     @property
     def version(self) -> str:
@@ -56,17 +60,26 @@ class Survey:
     left_out: tuple[LeftOut, ...]
 
 
-def survey(cluster: Cluster, snapshot: Snapshot, blobs: Blobs, *, devel: bool = False) -> Survey:
+def survey(cluster: Cluster, snapshot: Snapshot, blobs: Blobs, *, devel: bool = False, direct: bool = False) -> Survey:
     """Asks the catalog for modules, and for charts the places where they came from, some side by side.
 
-    `devel` takes pre-releases, too; without it they count for what is one already.
+    `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
+    lifecycle-manager could manage.
     """
     from kymatui.engine.concurrency import each
 
     shelf = observe(snapshot).shelf
-    found = [_of_catalog(one, shelf, devel=devel) for one in everything_installed(cluster)]
+    installed = everything_installed(cluster)
+    found = [_of_catalog(one, shelf, devel=devel) for one in installed]
     try:
         charts = _releases(cluster)
+        taken = frozenset(one.name for one in (*installed, *charts))
+        seen = catalog(snapshot, time.time())
+        found += [
+            Outdated(row.name, Source(version=version))
+            for row, version in adoptable(seen, shelf, taken, devel=devel)
+            if not list(refusals(seen, row.name, row, snapshot.feeds, direct=direct, keeper=charge(snapshot).keeper))
+        ]
     except ForbiddenError as error:
         found.append(LeftOut("Helm releases", "", "", f"nobody knows whether there are any: {error}"))
     else:
@@ -92,7 +105,7 @@ def _of_catalog(known: Inventory, shelf: Shelf, *, devel: bool) -> Outdated | Le
         return _left_out(known, choice, word)
     if choice.namespace != known.namespace:
         return _left_out(known, f"{version} of the catalog is installed in {choice.namespace}", word)
-    return Outdated(known, Source(version=version))
+    return Outdated(known.name, Source(version=version), known)
 
 
 def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> Outdated | LeftOut | None:
@@ -100,7 +113,7 @@ def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> Outdated | Left
         source = newest_source(known, blobs, devel=devel)
     except KymatuiError as error:
         return _left_out(known, str(error), "--chart …")
-    return Outdated(known, source) if not same(source.version, known.version) else None
+    return Outdated(known.name, source, known) if not same(source.version, known.version) else None
 
 
 def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: bool = False) -> Source:

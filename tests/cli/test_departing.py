@@ -80,6 +80,13 @@ def test_what_users_made_is_counted_and_deleted_first_and_then_the_kyma_lets_the
     assert run("delete", "serverless", "--yes")[0] == 0
 
 
+def test_what_kubectl_installed_is_adopted_before_it_is_deleted(run: Any) -> None:
+    status, out, err = run("delete", "docker-registry", "--yes")
+    assert (status, out) == (2, "")
+    assert "docker-registry is not installed by kymatui" in err
+    assert "`kymatui adopt docker-registry`" in err
+
+
 def test_42_the_policy_is_set_to_ignore_first_so_that_the_resource_can_be_deleted_by_hand(
     run: Any, cluster: KubeCluster
 ) -> None:
@@ -110,7 +117,7 @@ def test_what_lifecycle_manager_has_let_go_of_is_taken_over_and_given_back_with_
     assert run("adopt", "istio", "--yes")[0] == 2, "it is managed"
     ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "btp-manager-controller-manager")
     before = cluster.get(ref)
-    assert "it was lifecycle-manager's, and is kymatui's then" in run("adopt", "btp-operator", "--dry-run")[1]
+    assert "owner: lifecycle-manager → kymatui" in run("adopt", "btp-operator", "--dry-run")[1]
     status, _, err = run("adopt", "btp-operator", "--version", "99.0.0", "--yes")
     assert (status, "only that can be taken over, not 99.0.0" in err) == (2, True), err
     assert "`kymatui upgrade btp-operator --version 99.0.0`" in err

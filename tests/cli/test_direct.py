@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -16,9 +17,14 @@ from kymatui.cli.direct import options
 from kymatui.cli.main import main
 from kymatui.domain.objects import read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.holders import field_managers
+from kymatui.engine.ordering import waves
 from kymatui.engine.ports import PatchKind
+from kymatui.engine.sources import raw
+from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.wiring.engine import open_cluster
+from kymatui.wiring.operating import fetcher
 from kymatui.wiring.options import SessionOptions
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
@@ -118,8 +124,7 @@ def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> N
         (["install", "warden", "--yes"], "warden is managed by lifecycle-manager"),
         (["install", "compass-manager", "--yes"], "enable it in the Kyma (or insist with --direct"),
         (["delete", "warden", "--yes"], "warden: it is mandatory"),
-        (["delete", "docker-registry", "--yes"], "docker-registry is not installed by kymatui"),
-        (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed by kymatui"),
+        (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed"),
         (["install", "backup-operator"], "not a terminal"),
     ],
 )
@@ -207,6 +212,50 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
+@pytest.fixture
+def by_kubectl(run: Any, cluster: KubeCluster) -> Iterator[list[ObjectRef]]:
+    """registry-proxy 0.14.0 as kubectl applies its manifest."""
+    assert run("install", "registry-proxy", "--version", "0.14.0", "--no-wait", "--dry-run")[0] == 0
+    link = next(one["link"] for one in _template(cluster, "registry-proxy-0.14.0")["spec"]["resources"])
+    bodies = raw.from_url(link, fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
+    refs = []
+    for body in [body for wave in waves((space, *bodies)) for body in wave]:
+        with contextlib.suppress(ConflictError):
+            cluster.create(body, manager="kubectl-client-side-apply")
+        cluster.forget_kinds()
+        refs.append(read_ref(body))
+    eventually(lambda: module(run, "registry-proxy")["installed"] == "0.14.0")
+    yield refs
+    run("delete", "registry-proxy", "--yes", "--cascade", "--no-backup")
+    for ref in refs:
+        with contextlib.suppress(NotFoundError):
+            cluster.delete(ref)
+    eventually(lambda: all(cluster.get(ref) is None for ref in refs))
+
+
+@pytest.mark.parametrize("words", [["registry-proxy"], ["--all"], ["registry-proxy", "backup-operator"]])
+def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(
+    words: list[str], run: Any, cluster: KubeCluster, by_kubectl: list[ObjectRef], backup_operator: None
+) -> None:
+    status, out, err = run("upgrade", *words, "--dry-run")
+    assert status == 0, err
+    assert "registry-proxy was not installed by kymatui; owner → kymatui, version: 0.14.0 → 0.15.0" in out
+    assert "owner: kubectl-client-side-apply → kymatui" in out
+    assert "default resource" not in out
+    if words == ["--all"]:
+        return  # it would adopt what other tests need as it is
+    status, out, err = run("upgrade", *words, "--yes")
+    assert status == 0, err
+    assert module(run, "registry-proxy")["installed"] == "0.15.0"
+    for ref in by_kubectl:
+        live = cluster.get(ref)
+        if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition"):
+            assert "kubectl-client-side-apply" not in field_managers(live), ref
+    assert run("check", "registry-proxy")[0] == 0
+    assert run("upgrade", "registry-proxy", "--yes")[1].startswith("registry-proxy: everything is as it should be")
+
+
 def test_47_an_upgrade_whose_manifest_is_not_there_leaves_the_old_version_and_its_template(
     run: Any, cluster: KubeCluster
 ) -> None:
@@ -237,7 +286,8 @@ def _template(cluster: KubeCluster, name: str) -> dict[str, Any]:
 def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_else_from_it(
     run: Any, cluster: KubeCluster
 ) -> None:
-    assert run("upgrade", "--all", "--yes")[1] == "nothing that kymatui installed is outdated\n"
+    assert run("upgrade", "docker-registry", "--yes")[0] == 0, "kubectl installed that one"
+    assert run("upgrade", "--all", "--yes")[1] == "nothing that is installed directly is outdated\n"
     assert run("upgrade", "--yes")[0] == 64
     for name, version in (("registry-proxy", "0.14.0"), ("cap-operator", "0.32.1")):
         assert run("install", name, "--version", version, "--yes")[0] == 0
@@ -366,7 +416,7 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert status == 2
     assert "it was installed with another chart, other values, hooks or notes" in said
     found = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["leftOut"]
-    (left_out,) = [one for one in found if one["name"] != "mine"]
+    (left_out,) = [one for one in found if one["name"] == "shop"]
     assert (left_out["name"], left_out["version"]) == ("shop", "1.2.3")
     assert f"it came from {chart}, a path of the machine" in left_out["reason"]
     assert ": `kymatui upgrade shop --chart" in left_out["reason"]

@@ -173,9 +173,9 @@ def test_what_the_real_lifecycle_manager_writes_into_the_copy(field: str, value:
 
 def test_two_versions_differ_in_nothing_that_is_a_default() -> None:
     old, new = (template_of(control_template("keda", "1.0.0")) for _ in range(2))
-    new.raw["spec"].update(mandatory=False, requiresDowntime=False, associatedResources=[], channel="")  # type: ignore[index]
+    new.raw["spec"].update(mandatory=False, requiresDowntime=False, associatedResources=[], channel="")
     assert not compare(old, new).template
-    new.raw["spec"].update(requiresDowntime=True)  # type: ignore[index]
+    new.raw["spec"].update(requiresDowntime=True)
     assert [change.path for change in compare(old, new).template] == ["requiresDowntime"]
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from kymatui.domain.objects import read_ref
 from kymatui.engine import deleting, removals
 from kymatui.engine.clearing import Consent
+from kymatui.engine.documents import from_json, to_json
 from kymatui.engine.holders import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
 from kymatui.engine.plans import Action, Intent
 from kymatui.engine.releases import SECRET, ReleaseKeeper
@@ -45,7 +47,52 @@ def test_what_was_only_found_is_taken_over_by_adopting_it(place: Place) -> None:
 def test_the_plan_of_an_adoption_names_who_had_it(place: Place) -> None:
     somebody_made(place)
     (step,) = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True)).steps
-    assert (step.action, step.reason) == (Action.CHANGE, "it was of somebody, and is kymatui's then")
+    assert (step.action, step.reason) == (Action.CHANGE, "owner: somebody → kymatui")
+
+
+@pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "kubectl", "kubectl-create", LIFECYCLE_APPLIER])
+def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(place: Place, manager: str) -> None:
+    place.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}})
+    for old in (
+        make.config_map("a", x="1", gone="1"),
+        make.config_map("old", x="1"),
+        make.config_map("edited", x="1"),
+    ):
+        body = {**old, "metadata": {**old["metadata"], "namespace": place.namespace}}
+        if manager in ("kubectl", LIFECYCLE_APPLIER):
+            place.cluster.apply(body, manager=manager)
+        else:
+            place.cluster.create(body, manager=manager)
+    alien = make.config_map("alien", x="1")
+    place.cluster.create({**alien, "metadata": {**alien["metadata"], "namespace": place.namespace}}, manager="another")
+    live = {name: place.get("v1", "ConfigMap", name) for name in ("a", "old", "alien", "edited")}
+    edit = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "edited", "namespace": place.namespace}}
+    place.kubectl({**edit, "data": {"mine": "1"}})
+    outdated = tuple(read_ref(live[name]) for name in ("old", "alien"))
+    new = bundle(place, make.config_map("a", x="2"), make.config_map("edited", x="2"), version="2.0.0")
+    intent = Intent(new, adopt=True, force=True, adopted_version="1.0.0", outdated=outdated)
+    made = plan(place, intent)
+    steps = {step.ref.name: step for step in made.steps}
+    assert made.deed == "adopt and upgrade"
+    assert from_json(to_json(made)) == made
+    assert steps["a"].action is Action.CHANGE
+    assert manager in steps["a"].reason or manager == LIFECYCLE_APPLIER
+    changes = {one.path: (one.before, one.after) for one in steps["a"].changes}
+    assert (changes["data.gone"], changes["data.x"]) == (("1", None), ("1", "2"))
+    assert (steps["old"].action, steps["alien"].action) == (Action.DELETE, Action.KEEP)
+    assert "another" in steps["alien"].reason
+    apply(place, made)
+    now = place.get("v1", "ConfigMap", "a")
+    assert now is not None
+    assert (now["data"], set(field_managers(now))) == ({"x": "2"}, {"kymatui"})
+    edited = place.get("v1", "ConfigMap", "edited")
+    assert edited is not None
+    assert edited["data"] == {"x": "2", "mine": "1"}
+    assert place.get("v1", "ConfigMap", "old") is None
+    assert place.get("v1", "ConfigMap", "alien") is not None
+    again = plan(place, Intent(new))
+    assert again.changes_nothing
+    assert again.deed == "upgrade"
 
 
 def test_what_is_taken_over_gets_no_default_resource_that_is_not_there(place: Place) -> None:

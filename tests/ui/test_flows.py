@@ -223,6 +223,27 @@ async def test_43_what_lifecycle_manager_manages_is_not_installed_directly_and_t
         assert not app.desk.jobs
 
 
+async def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(options: SessionOptions) -> None:
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("docker-registry")
+        await person.press("u")
+        await person.sees(PlanScreen)
+        assert "adopt and upgrade docker-registry 0.11.0 → 0.14.0" in drawn(app)
+        await person.press("escape")
+        await person.until(lambda: not isinstance(app.screen, PlanScreen))
+        await person.types("upgrade all")
+        await person.sees(PlanScreen)
+        assert "adopt and upgrade docker-registry 0.11.0 → 0.14.0" in drawn(app)
+        await person.accepts()
+        await ended(person)
+        await person.until(lambda: _installed(app, "docker-registry") == "0.14.0")
+        await person.press("u")
+        await person.until(lambda: bool(app.problems))
+        assert "the newest version is installed" in app.problems[-1]
+
+
 async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(options: SessionOptions) -> None:
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=SIZE) as pilot:

@@ -148,7 +148,9 @@ def test_versions_come_newest_first_with_what_they_are_here() -> None:
 
 def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
     before = b.a_template(b.template("keda", "1.6.0"))
-    after = b.a_template(b.template("keda", "1.8.2", customStateCheck=[], associatedResources=[]))
+    after = b.a_template(
+        b.template("keda", "1.8.2", associatedResources=[{"kind": "K", "group": "g", "version": "v1"}])
+    )
     found = versions.change_facts(compare(before, after))
     assert found[0].text == "1.6.0 to 1.8.2 (2 minor)"
     assert {fact.label for fact in found[1:]} == {"added"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kymatui.engine.applying import Outcome
     from kymatui.engine.checking import Drift, DriftedField
     from kymatui.engine.inventories import Inventory
-    from kymatui.engine.plans import Plan
+    from kymatui.engine.plans import Intent, Plan
     from kymatui.wiring.installing import Source
 
 
@@ -199,7 +200,8 @@ class CheckCommand:
             mend = (
                 f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
             )
-            absent = f"{args.name} is not installed by kymatui; `{same}` does it"
+            absent = f"{args.name} is not installed by kymatui; `{same}` installs it"
+            absent += f", `kymatui upgrade {args.name}` adopts what is there" if place.source.is_catalog else ""
             words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
@@ -282,13 +284,28 @@ def planned(place: Place, name: str, source: Source, namespace: str, *, must_exi
     intent = intent_of(place, name, source, namespace)
     known = installed_before(place.cluster, SystemClock(), intent.bundle)
     if must_exist and known is None:
-        raise RefusedError(f"{name} is not installed by kymatui", hint=f"`kymatui install {name}` installs it")
-    if known is not None and is_downgrade(known.version, intent.bundle.version) and not place.args.allow_downgrade:
+        intent = _adopting(place, name, intent)
+    there = known.version if known is not None else intent.adopted_version
+    if is_downgrade(there, intent.bundle.version) and not place.args.allow_downgrade:
         raise RefusedError(
-            f"{name} {known.version} is installed, and {intent.bundle.version} is lower",
+            f"{name} {there} is installed, and {intent.bundle.version} is lower",
             hint="--allow-downgrade goes on all the same",
         )
     return plan(intent, place.cluster, SystemClock())
+
+
+def _adopting(place: Place, name: str, intent: Intent) -> Intent:
+    """Return the intent of an upgrade that adopts what kymatui did not install. Raises RefusedError."""
+    from kymatui.domain.catalog import catalog
+    from kymatui.domain.observing import observe
+    from kymatui.domain.presence import Presence
+    from kymatui.wiring.adopting import adopting
+
+    snapshot = place.session.snapshot()
+    row = catalog(snapshot, time.time(), memory=place.memory).row(name)
+    if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
+        raise RefusedError(f"{name} is not installed", hint=f"`kymatui install {name}` installs it")
+    return adopting(intent, row, observe(snapshot, memory=place.memory).shelf, place.blobs)
 
 
 def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
@@ -309,7 +326,7 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
         return _show(place, plan, form, "planned")
     if form == "table":
         say(plan_text(place.target, changes_text(plan, "table"), "table"), sys.stderr)
-    verb = "Adopt" if plan.intent.adopt else plan.verb.capitalize()
+    verb = plan.deed.capitalize()
     confirm(
         place.target,
         f"{verb} {plan.bundle.name} {plan.bundle.version}".rstrip(),

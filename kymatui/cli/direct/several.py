@@ -94,7 +94,9 @@ class _Several:
             if self._args.output == "table":
                 say(self._text(legs, "table"), sys.stderr)
             steps = [step for leg in todo if leg.plan is not None for step in leg.plan.steps]
+            adopted = [str(leg.order) for leg in todo if self._verb == "upgrade" and _adopts(leg)]
             action = f"{self._verb.capitalize()} {', '.join(map(_named, todo))}"
+            action += f" and adopt {', '.join(adopted)}" if adopted else ""
             confirm(self._place.target, action, change_counts(steps), yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
@@ -225,6 +227,10 @@ class _Several:
 def _named(leg: _Leg) -> str:
     version = leg.plan.bundle.version if leg.plan is not None else ""
     return f"{leg.order} {version}".rstrip()
+
+
+def _adopts(leg: _Leg) -> bool:
+    return leg.plan is not None and leg.plan.intent.adopt
 
 
 def _row(leg: _Leg) -> list[str]:

@@ -27,11 +27,21 @@ def changes_text(plan: Plan, form: str) -> str:
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
     rows = [row for step in shown for row in _rows(step)]
     parts = [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+    parts += [adopted] if (adopted := _adopted(plan)) else []
     parts += ["\n".join(plain(line) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [f"missing right: {right}" for right in plan.missing]
     parts += [f"note: {plain(note)}" for note in plan.notes]
     hooks = f", {counted(len(plan.hooks), 'hook')}" if plan.hooks else ""
     return "\n\n".join([*parts, counts(plan.steps) + hooks])
+
+
+def _adopted(plan: Plan) -> str:
+    """Return what an adoption changes besides the objects; "" where nothing is adopted."""
+    if not plan.intent.adopt or plan.changes_nothing:
+        return ""
+    before, after = plan.intent.adopted_version, plan.bundle.version
+    version = f", version: {before} → {after}" if before and before != after else ""
+    return f"{plan.bundle.name} was not installed by kymatui; owner → kymatui{version}"
 
 
 def change_counts(steps: Iterable[Step]) -> str:
@@ -93,6 +103,8 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         "name": plan.bundle.name,
         "namespace": plan.bundle.namespace,
         "version": plan.bundle.version or None,
+        "adopt": plan.intent.adopt,
+        "adoptedVersion": plan.intent.adopted_version or None,
         "origin": plan.bundle.origin.address,
         "digest": plan.bundle.origin.digest or None,
         "steps": [step_json(step) for step in plan.steps],

@@ -21,7 +21,7 @@ def upgrade_all(place: Place) -> int:
     from kymatui.wiring.upgrading import survey
 
     args = place.args
-    found = survey(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel)
+    found = survey(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel, direct=args.direct)
     for one in found.left_out:
         where = f" in {one.namespace}" if one.namespace else ""
         say(f"left out: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
@@ -30,14 +30,14 @@ def upgrade_all(place: Place) -> int:
         Order(
             one.name,
             replace(one.source, keeps_values=args.keeps_values),
-            one.known.namespace if one.known.chart else "",
-            f"{one.known.namespace}/{one.name}" if names.count(one.name) > 1 else "",
+            one.known.namespace if one.known is not None and one.known.chart else "",
+            f"{one.known.namespace}/{one.name}" if one.known is not None and names.count(one.name) > 1 else "",
         )
         for one in found.outdated
     ]
     if not orders and args.output in ("table", "md"):
         known = f", as far as that is known: {len(found.left_out)} left out" if found.left_out else ""
-        say(f"nothing that kymatui installed is outdated{known}")
+        say(f"nothing that is installed directly is outdated{known}")
         return 0
     return carry_out_several(place, "upgrade", orders, everything=True, left_out=found.left_out)
 

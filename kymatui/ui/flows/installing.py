@@ -45,7 +45,10 @@ def why_not(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
         if standing.refusals:
             said.append(standing.refusals[0])
         elif upgrade and standing.known is None:
-            said.append("it is not installed by kymatui")
+            found = directing.upgrades([name])
+            if found.wanted:
+                return ""
+            said.append(found.left_out[0].removeprefix(f"{name}: "))
         elif upgrade and not standing.known_chart and not newer(standing):
             said.append("the newest version is installed")
         elif not upgrade and not standing.versions:
@@ -162,7 +165,7 @@ async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
     """All of these that are outdated, to their newest versions, as one plan."""
     directing = directing_of(app)
     found = await app.desk.aside(lambda: directing.upgrades(names))
-    if len(names) == 1 and found.wanted:
+    if len(names) == 1 and found.wanted and not found.wanted[0].adopt:
         (one,) = found.wanted
         await install(app, one.module, one if one.chart else None)
     else:

@@ -32,11 +32,12 @@ _MOST = 200
 def title(plans: Sequence[Plan], installed: str = "") -> str:
     """`install keda 1.5.0`, `upgrade keda 1.4.0 → 1.5.0`, `upgrade 3 modules`; `installed` is the version before."""
     first = plans[0]
-    verb = "take over" if first.intent.adopt else "install" if first.first else "upgrade"
+    verb = first.deed if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
         same = all((plan.intent.adopt, plan.first) == (first.intent.adopt, first.first) for plan in plans)
         return f"{verb if same else 'install and upgrade'} {len(plans)} modules"
     version = first.bundle.version
+    installed = installed or first.intent.adopted_version
     if verb == "upgrade" and installed and installed == version:
         return f"install {first.bundle.name} {version} again"
     if verb == "upgrade" and is_downgrade(installed, version):

@@ -1,0 +1,67 @@
+"""Upgrades of what kymatui did not install: the same plan adopts it, and says what the old version had besides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.direct import choose, taken_over
+from kymatui.domain.objects import read_ref
+from kymatui.domain.versions import newest_above
+from kymatui.errors import KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kymatui.domain.rows import Catalog, Row
+    from kymatui.domain.shelves import Shelf
+    from kymatui.engine.plans import Intent
+    from kymatui.engine.ports import Blobs
+
+
+def adopting(intent: Intent, row: Row | None, shelf: Shelf, blobs: Blobs) -> Intent:
+    """Return the intent as one that adopts what is there, in whatever version. Raises RefusedError where it may not.
+
+    What the version that is there has and the bundle has not is fetched from the catalog, to be deleted with the rest
+    of an upgrade; where the catalog does not have that version any more, the plan says so.
+    """
+    from kymatui.engine.ordering import identity
+    from kymatui.wiring.installing import catalog_bundle
+
+    bundle = intent.bundle
+    there = taken_over(row, bundle.name)
+    made = replace(intent, adopt=True, force=True, adopted_version=there.installed)
+    if there.installed == bundle.version:
+        return made
+    choice = choose(shelf, there.name, there.installed) if there.installed else "its version is not known"
+    why = choice if isinstance(choice, str) else ""
+    if not isinstance(choice, str):
+        try:
+            old = catalog_bundle(choice, blobs)
+        except KymatuiError as error:
+            why = str(error)
+        else:
+            kept = {identity(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
+            refs = [read_ref(body) for body in (*old.crds, *old.objects)]
+            return replace(made, outdated=tuple(ref for ref in refs if identity(ref) not in kept))
+    note = f"objects that only {there.installed or 'the old version'} has stay: {why}"
+    return replace(made, bundle=replace(bundle, notes=(*bundle.notes, note)))
+
+
+def adoptable(seen: Catalog, shelf: Shelf, known: frozenset[str], *, devel: bool = False) -> Iterator[tuple[Row, str]]:
+    """Yield what is installed by neither kymatui (`known`) nor a Manifest, and outdated, with the newest version."""
+    for row in seen.rows:
+        if row.name in known or row.manifest is not None or row.mandatory:
+            continue
+        try:
+            taken_over(row, row.name)
+        except RefusedError:
+            continue
+        if version := newer_than(row, shelf, devel=devel):
+            yield row, version
+
+
+def newer_than(row: Row, shelf: Shelf, *, devel: bool = False) -> str:
+    """Return the newest version that the catalog offers above the one that is there; "" for none."""
+    offers = [one.version for one in shelf.offers(row.name) if one.version]
+    return newest_above(row.installed, offers, devel=devel) if row.installed else ""
