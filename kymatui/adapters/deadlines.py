@@ -38,9 +38,6 @@ class Deadline:
         if self.left <= 0:
             raise TimeoutError("the answer took longer than allowed")
 
-    def shorten(self, seconds: float) -> None:
-        self.at = min(self.at, time.monotonic() + seconds)
-
     def extend(self, seconds: float) -> None:
         self.at = time.monotonic() + seconds
 

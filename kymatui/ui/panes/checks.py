@@ -27,6 +27,8 @@ class ChecksPane(Pane):
 
     TITLE: ClassVar[str] = "checks"
 
+    TABLE_OPENS: ClassVar[bool] = False
+
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,7 +47,7 @@ class ChecksPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Facts(id="headline")
-        yield LiveTable(checks.COLUMNS, id="rules", opens=False)
+        yield LiveTable(checks.COLUMNS, id="rules", opens=self.TABLE_OPENS)
         yield Facts(id="order")
         yield Input(placeholder="w: a path to look at, as in status.state", id="path", classes="typing", compact=True)
         yield Facts(id="found")

@@ -25,6 +25,9 @@ class Pane(Vertical):
 
     TITLE: ClassVar[str] = ""
 
+    TABLE_OPENS: ClassVar[bool] = True
+    """Whether enter is the table's own key; False where the tab binds enter itself."""
+
     LISTS_OBJECTS: ClassVar[bool] = False
     """Whether the lines of the tab are about objects, which enter and y open."""
 

@@ -28,6 +28,8 @@ class VersionsPane(Pane):
 
     TITLE: ClassVar[str] = "versions"
 
+    TABLE_OPENS: ClassVar[bool] = False
+
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,7 +45,7 @@ class VersionsPane(Pane):
 
     def compose(self) -> ComposeResult:
         newest_first = Sort("version", descending=True)
-        yield LiveTable(versions.COLUMNS, id="offers", sort=newest_first, copied="version", opens=False)
+        yield LiveTable(versions.COLUMNS, id="offers", sort=newest_first, copied="version", opens=self.TABLE_OPENS)
         with Reading(id="changes-box"):
             yield Facts(id="changes")
 

@@ -39,7 +39,7 @@ def key_scopes(app: type) -> Iterator[Scope]:
     from kymatui.ui.screens.problems import ProblemsScreen
     from kymatui.ui.widgets.document import Document
     from kymatui.ui.widgets.live_table import LiveTable
-    from kymatui.ui.widgets.plan_parts import DiffView, PlanTable, Tick
+    from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
     from kymatui.ui.widgets.prompt import Prompt
 
     for screen in (CatalogScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen, DepartingScreen):
@@ -49,8 +49,9 @@ def key_scopes(app: type) -> Iterator[Scope]:
     fleets = (SpreadScreen, WaitsScreen, RecentScreen, CompareScreen, SyncScreen, WindowsScreen, WatchersScreen)
     yield from (scope(app, sight, LiveTable) for sight in fleets)
     for pane in PANES:
-        yield scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
-    yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView, Tick))
+        found = scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
+        yield found if pane.TABLE_OPENS else {name: keys for name, keys in found.items() if name != "table.open"}
+    yield from (scope(app, PlanScreen, part) for part in (PlanTable, DiffView))
     yield from (scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
     yield from (scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
 

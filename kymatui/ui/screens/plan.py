@@ -202,11 +202,11 @@ class PlanScreen(ArrivingModal[Answer], Refusing[Answer]):
         self._look()
 
     def action_agree(self) -> None:
-        """Tick what is not agreed to yet, from wherever the keyboard is; once all is ticked, take the last back."""
-        ticks = list(self.query(Tick))
-        tick = next((one for one in ticks if not one.agreed), ticks[-1])
+        """Tick the box under the cursor, else the next one that is not ticked; untick the last once all are."""
+        ticks, focused = list(self.query(Tick)), self.focused
+        tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
         tick.focus()
-        tick.action_tick()
+        tick.toggle()
         self._look()
 
     def action_change(self, by: int) -> None:

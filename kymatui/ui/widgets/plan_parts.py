@@ -92,8 +92,6 @@ class DiffView(Document, inherit_bindings=False):
 class Tick(Static, can_focus=True):
     """One thing that is agreed to with space; long words go on in the next line."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "tick", "Agree, or take it back", id="plan.tick")]
-
     def __init__(self, consent: Consent) -> None:
         super().__init__(classes="plan-tick")
         self.consent = consent
@@ -106,9 +104,9 @@ class Tick(Static, can_focus=True):
         sign = toned("[x] " if self.agreed else "[ ] ", "ready" if self.agreed else "warning", bold=True)
         self.update(Content.assemble(sign, plain(self.consent.words)))
 
-    def action_tick(self) -> None:
+    def toggle(self) -> None:
         self.agreed = not self.agreed
         self._draw()
 
     def on_click(self) -> None:
-        self.action_tick()
+        self.toggle()
