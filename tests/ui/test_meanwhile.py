@@ -183,7 +183,7 @@ async def test_a_module_is_handed_over_both_ways_and_nothing_of_it_is_deleted(
     assert (await person.ended()).startswith("done: ")
     await person.types("adopt btp-operator")
     await person.sees(PlanScreen)
-    assert "take over btp-operator 1.1.17" in drawn(person.app)
+    assert "adopt btp-operator 1.1.17" in drawn(person.app)
     await person.press("enter", "space", "enter", "space")
     await person.accepts()
     assert (await person.ended(2)).startswith("done: ")
