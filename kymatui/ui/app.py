@@ -264,10 +264,17 @@ class KymatuiApp(App[int]):
     # what the person asks for
 
     @property
+    def why_read_only(self) -> str:
+        """Why this session never writes, which no other reason precedes; empty where it may."""
+        if not self.read_only:
+            return ""
+        return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
+
+    @property
     def why_no_writes(self) -> str:
         """Why nothing can be written now; empty where it can."""
         if self.read_only:
-            return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
+            return self.why_read_only
         if self.connection.stale_since or self.failure is not None:
             return "what is shown is not current"
         return "" if self.catalog is not None else "the cluster has not answered yet"

@@ -149,6 +149,8 @@ class FleetApp(KymatuiApp):
     @property
     def why_no_writes(self) -> str:
         feed = self.runtime_feed
+        if self.read_only:
+            return self.why_read_only
         if self.runtime_key is None:
             return self.why_no_fleet_writes
         if feed is None:
@@ -161,7 +163,7 @@ class FleetApp(KymatuiApp):
     def why_no_fleet_writes(self) -> str:
         """Why many runtimes cannot be edited from here; "" where they can."""
         if self.read_only:
-            return super().why_no_writes
+            return self.why_read_only
         if not self.may_edit_fleet:
             return "many runtimes are edited only with --allow-fleet-writes; enter opens one"
         if self.connection.stale_since or self.failure is not None:

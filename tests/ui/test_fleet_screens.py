@@ -226,6 +226,10 @@ async def test_a_runtime_that_cannot_be_reached_costs_itself_only() -> None:
         await pilot.pause()
         assert "did not answer within 10 s" in text(app, "#banner")
         assert app.why_no_writes == "the runtime cannot be looked at"
+        app.read_only = True
+        assert app.why_no_writes == "kymatui runs read-only", (
+            "reading is all that it does, whatever the runtime answers"
+        )
         assert app.view.session is None
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))

@@ -144,8 +144,19 @@ async def test_keys_that_are_off_say_why(pilot: Pilot[Any]) -> None:
         (PLAIN, "somebody else changed it", False, "somebody else changed it; e plans anew"),
         (PLAIN, "", True, "kymatui runs read-only"),
         (replace(PLAIN, missing=PREVIEW.missing), "", False, "you lack a right that it needs"),
+        (replace(PLAIN, refusals=("keda is mandatory",)), "", True, "kymatui runs read-only"),
+        (PLAIN, "somebody else changed it", True, "kymatui runs read-only"),
+        (replace(PLAIN, missing=PREVIEW.missing), "", True, "kymatui runs read-only"),
     ],
-    ids=["refused", "outdated", "read-only", "no-right"],
+    ids=[
+        "refused",
+        "outdated",
+        "read-only",
+        "no-right",
+        "refused-read-only",
+        "outdated-read-only",
+        "no-right-read-only",
+    ],
 )
 async def test_a_plan_that_cannot_be_carried_out_is_shown_with_the_reason(
     preview: Preview, outdated: str, read_only: bool, why: str

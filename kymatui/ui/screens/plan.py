@@ -151,6 +151,8 @@ class PlanScreen(ArrivingModal[Answer], Refusing[Answer]):
     def why_off(self, action: str) -> str:
         """Why an action can do nothing now; empty where it can."""
         if action == "accept":
+            if self.kymatui.read_only:
+                return self.kymatui.why_read_only
             if self.preview.is_refused:
                 return "the plan is refused; nothing was changed"
             if self.preview.missing:
