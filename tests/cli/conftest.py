@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kymatui.adapters.kube.client import Client
+from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.transport import Transport
+from kymatui.domain.objects import LABEL_KYMA_NAME
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.ports import Cluster, PatchKind
+from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox, told_sandbox
+
+_GROUP = "operator.kyma-project.io"
+_KYMA = GroupVersionKind(_GROUP, "v1beta2", "Kyma")
+_MANIFEST = GroupVersionKind(_GROUP, "v1beta2", "Manifest")
+_KYMAS = {"kcp": ObjectRef(_KYMA, "kcp-system", "skr"), "skr": ObjectRef(_KYMA, "kyma-system", "default")}
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +29,50 @@ def two_clusters() -> Iterator[Path]:
     """The kubeconfig of a control plane with a small fleet, and of the runtime that is really there."""
     with ready_sandbox("kcp", "skr", empty=False, settled=True) as running:
         yield running.kubeconfig
+
+
+@pytest.fixture(autouse=True)
+def _kymas_restored(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Restore both Kymas of the shared runtime, so that no test depends on how another one ended."""
+    if "two_clusters" not in request.fixturenames:
+        yield
+        return
+    kubeconfig = str(request.getfixturevalue("two_clusters"))
+    sides = {name: KubeCluster(Client(Transport(connect(kubeconfig, name)))) for name in _KYMAS}
+    before = {name: _requested(cluster, _KYMAS[name]) for name, cluster in sides.items()}
+    manifests = _manifests(sides["kcp"])
+    yield
+    changed = False
+    for name, cluster in sides.items():
+        patch = _back(before[name], _requested(cluster, _KYMAS[name]))
+        if patch:
+            cluster.patch(_KYMAS[name], patch, PatchKind.MERGE)
+            changed = True
+    if changed:
+        eventually(lambda: _manifests(sides["kcp"]) == manifests, "the runtime has the modules that it had")
+    for cluster in sides.values():
+        cluster.client.transport.close()
+
+
+def _requested(cluster: Cluster, ref: ObjectRef) -> dict[str, dict[str, Any]]:
+    kyma = cluster.get(ref)
+    assert kyma is not None
+    return {"spec": dict(kyma["spec"]), "labels": dict(kyma["metadata"].get("labels") or {})}
+
+
+def _manifests(control: Cluster) -> set[str]:
+    found = control.list(_MANIFEST, "kcp-system", labels=f"{LABEL_KYMA_NAME}=skr")
+    return {raw["metadata"]["labels"].get(f"{_GROUP}/module-name", raw["metadata"]["name"]) for raw in found}
+
+
+def _back(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the merge patch that restores the fields; empty where nothing differs."""
+    differing = {
+        part: {name: was.get(name) for name in {*was, *after[part]} if was.get(name) != after[part].get(name)}
+        for part, was in before.items()
+    }
+    patch: dict[str, Any] = {"spec": differing["spec"]} if differing["spec"] else {}
+    return {**patch, "metadata": {"labels": differing["labels"]}} if differing["labels"] else patch
 
 
 @pytest.fixture(scope="session")

@@ -103,9 +103,10 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         assert len(manifests(control, "connectivity-proxy")) == 1, "its Manifest is on the control plane"
         await person.types("label beta off")
         await person.sees(PlanScreen)
-        assert [line.partition("  ")[0] for line in person.lines()][:3] == [
+        assert [line.partition("  ")[0] for line in person.lines()][:4] == [
             "~ Kyma kcp-system/skr metadata.labels",
             "- module connectivity-proxy is uninstalled",
+            "- ConnectivityProxy kyma-system/default by lifecycle-manager",
             "- ModuleReleaseMeta connectivity-proxy sync: goes",
         ]
         await person.press("enter")
