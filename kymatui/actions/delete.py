@@ -48,11 +48,10 @@ class DeletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan:
-    """What was displayed of one deletion; `refusal` says what it lacks, None where it can be accepted."""
+    """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
 
     request: DeletionRequest
     seen: Departure
-    refusal: RefusedError | None = None
 
     @property
     def module(self) -> str:
@@ -66,6 +65,17 @@ class DeletionPlan:
     def is_gone(self) -> bool:
         """Whether nothing of it is left to delete."""
         return self.turn is Turn.GONE
+
+    @property
+    def refusal(self) -> RefusedError | None:
+        """What the request lacks; None where it can be accepted. Follows from the request, so it is never stored."""
+        if self.is_gone:
+            return None
+        try:
+            refuse(self.seen, self.request)
+        except RefusedError as error:
+            return error
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +106,9 @@ class Watching:
 
 def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
     """Read where each deletion is and what it would delete; nothing is written."""
-    return tuple(_planned(request, port.look(request.module, request.namespace, request.way)) for request in requests)
-
-
-def _planned(request: DeletionRequest, seen: Departure) -> DeletionPlan:
-    made = DeletionPlan(request, seen)
-    if made.is_gone:
-        return made
-    try:
-        refuse(seen, request)
-    except RefusedError as error:
-        return replace(made, refusal=error)
-    return made
+    return tuple(
+        DeletionPlan(request, port.look(request.module, request.namespace, request.way)) for request in requests
+    )
 
 
 def refuse(seen: Departure, request: DeletionRequest) -> None:

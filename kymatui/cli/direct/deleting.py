@@ -76,9 +76,18 @@ class _Leg:
         return self.plan.seen
 
     @property
+    def refusal(self) -> RefusedError | None:
+        """Why it is refused, with the option that lets it continue."""
+        error = self.plan.refusal
+        if error is None or self.seen.refusal:
+            return error
+        hint = "--accept-unknown goes on all the same" if self.seen.remaining.unknown else "--cascade deletes them, too"
+        return RefusedError(str(error), hint=hint)
+
+    @property
     def trouble(self) -> str:
         """Why it was refused or did not come to its end, "" where neither is so."""
-        error = self.plan.refusal or self.failed
+        error = self.refusal or self.failed
         if error is None:
             return ""
         named = str(error) if str(error).startswith(self.name) else f"{self.name}: {error}"
@@ -86,8 +95,8 @@ class _Leg:
 
     @property
     def outcome(self) -> str:
-        if self.plan.refusal or self.failed:
-            return "refused" if self.plan.refusal or isinstance(self.failed, RefusedError) else "unfinished"
+        if self.refusal or self.failed:
+            return "refused" if self.refusal or isinstance(self.failed, RefusedError) else "unfinished"
         return "unchanged" if self.plan.is_gone else "done" if self.ended is not None else "planned"
 
 
@@ -105,7 +114,7 @@ class _Deletions:
         args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
         if args.dry_run:
             return self._answer(legs, "planned")
-        if any(leg.plan.refusal for leg in legs):
+        if any(leg.refusal for leg in legs):
             raise self._refused(legs)
         if not todo:
             return self._answer(legs, "unchanged", _nothing_left(legs))
@@ -130,7 +139,7 @@ class _Deletions:
         plans = plan_deletions(self._departing, [self._request(name) for name in names])
         for plan in plans:
             self._place.require_module(plan.seen)
-        return [_Leg(_with_hint(plan)) for plan in plans]
+        return [_Leg(plan) for plan in plans]
 
     def _request(self, name: str) -> DeletionRequest:
         from kymatui.actions.delete import DeletionRequest
@@ -151,8 +160,8 @@ class _Deletions:
 
     def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
         """What refuses one refuses all; of one module its own words are enough."""
-        refused = [leg for leg in legs if leg.plan.refusal is not None]
-        alone = legs[0].plan.refusal if len(legs) == 1 else None
+        refused = [leg for leg in legs if leg.refusal is not None]
+        alone = legs[0].refusal if len(legs) == 1 else None
         if alone is None or not legs[0].seen.refusal:
             self._answer(legs, "refused", to_errors=alone is None and self._args.output == "table")
         return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="nothing was changed")
@@ -242,14 +251,6 @@ class _Deletions:
         }
 
 
-def _with_hint(plan: DeletionPlan) -> DeletionPlan:
-    """Says which option lets a refused deletion continue."""
-    if plan.refusal is None or plan.seen.refusal:
-        return plan
-    hint = "--accept-unknown goes on all the same" if plan.seen.remaining.unknown else "--cascade deletes them, too"
-    return replace(plan, refusal=RefusedError(str(plan.refusal), hint=hint))
-
-
 def _nothing_left(legs: Sequence[_Leg]) -> str:
     if len(legs) > 1:
         return "nothing is left of them"
@@ -282,5 +283,5 @@ def _text(legs: Sequence[_Leg], form: str) -> str:
 
 def _row(leg: _Leg) -> list[str]:
     seen = leg.seen
-    following = f"refused: {leg.trouble}" if leg.plan.refusal else leg.trouble or leg.plan.turn.value
+    following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.turn.value
     return [seen.module, seen.installed, seen.charge.value, str(len(seen.theirs)) if seen.theirs else "", following]

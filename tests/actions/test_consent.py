@@ -1,0 +1,36 @@
+"""A deletion plan and the consent to it: the request decides, whenever the consent was added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kymatui.actions.delete import DeletionPlan, DeletionRequest
+from kymatui.actions.uninstall import unsaved
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.departing import Charge, Departure
+from kymatui.engine.remaining import Instance, Instances
+
+FUNCTION = ObjectRef(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"), "billing", "tax")
+
+
+def plan(remaining: Instances) -> DeletionPlan:
+    seen = Departure("prod", "serverless", Charge.KYMA, remaining=remaining, requested=True, runs=True)
+    return DeletionPlan(DeletionRequest("serverless"), seen)
+
+
+def test_a_consent_that_is_given_after_the_plan_was_made_holds_for_each_step_of_the_deletion() -> None:
+    displayed = plan(Instances((Instance(FUNCTION, "u1"),)))
+    assert str(displayed.refusal).startswith("serverless still manages 1 object(s): Function billing/tax")
+    assert unsaved(displayed).refusal is not None
+    accepted = replace(displayed, request=replace(displayed.request, cascade=True))
+    assert (accepted.refusal, unsaved(accepted).refusal) == (None, None)
+    assert replace(accepted, request=displayed.request).refusal is not None, "nor does it outlive the consent"
+
+
+def test_a_consent_to_unknown_kinds_is_none_to_objects() -> None:
+    displayed = plan(Instances((Instance(FUNCTION, "u1"),), (("APIRule", "you may not list them"),)))
+    unknown = replace(displayed, request=replace(displayed.request, accept_unknown=True))
+    assert "Function billing/tax" in str(unknown.refusal)
+    assert "APIRule (you may not list them)" in str(displayed.refusal)
+    both = replace(unknown, request=replace(unknown.request, cascade=True))
+    assert both.refusal is None
