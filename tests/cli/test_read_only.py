@@ -62,11 +62,12 @@ WRITING = {
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator": ["operator"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
+    "sandbox situation": ["sandbox", "situation", "not-applied", "--kubeconfig", "KUBECONFIG"],
     "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
 }
 """What changes something, and therefore leaves with 4."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
-ELSEWHERE = ("sandbox fault", "reconcile", "operator", *DIRECT)
+ELSEWHERE = ("sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets."""
