@@ -112,7 +112,7 @@ def assess(
     """The worst of what everybody says; who is nearest to the module wins where they say the same.
 
     While its manager is `starting`, lifecycle-manager's Error is no error: it reports it of a Deployment without
-    conditions, at every start.
+    conditions, at every start. An Error with a cause of its own, such as a channel without a version, counts at once.
     """
     evaluation = in_mode(checked[0], mode) if checked else None
     fixed = {
@@ -127,9 +127,9 @@ def assess(
     behind_gate = state_of(checked[0].status_state) if checked and evaluation and not evaluation.rules else None
     claims = _claims(evaluation, behind_gate, readiness, manager_missing)
     if managed:
-        claims += _reported(
-            report, manifest, refusal, is_early=starting and readiness is not None and not _broken(readiness)
-        )
+        has_cause = refusal is not None and refusal.state is State.ERROR  # no start of a Deployment ends this Error
+        is_early = starting and readiness is not None and not _broken(readiness) and not has_cause
+        claims += _reported(report, manifest, refusal, is_early=is_early)
     if presence in (Presence.ORPHAN, Presence.CONFLICT):
         claims.append((State.WARNING, StateSource.PRESENCE))
     if not claims:

@@ -23,6 +23,7 @@ from kymatui.domain.ownership import changed_by_hand
 from kymatui.domain.presence import Presence, Sight
 from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
+from kymatui.domain.reading import Reader
 from kymatui.domain.refusals import Refusal
 from kymatui.domain.reporting import actor_on, actor_on_manifest
 from kymatui.domain.rows import Checked
@@ -200,9 +201,18 @@ def _manager_words(case: Case) -> str:
 
 
 def _manager_reason(case: Case, severity: Severity) -> Reason:
-    """What keeps the manager from being ready, and who has to act: whoever changed it by hand knows why."""
+    """What keeps the manager from being ready, and who has to act; a rollout on its way needs no action."""
     words, by_hand = _manager_words(case), _by_hand(case)
-    return Reason(f"{words}{by_hand}", Actor.YOU if by_hand else Actor.CLUSTER, severity)
+    if by_hand:
+        return Reason(f"{words}{by_hand}", Actor.YOU, severity)
+    rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
+    return Reason(words, Actor.NOBODY if rolls_out else Actor.CLUSTER, severity)
+
+
+def _is_paused(case: Case) -> bool:
+    """Whether the rollout of the manager continues only when a person resumes it."""
+    workload = case.subject.manager.workload
+    return workload is not None and Reader(workload).child("spec").flag("paused")
 
 
 def _by_hand(case: Case) -> str:
@@ -277,7 +287,8 @@ def _drifting(case: Case) -> Reason | None:
         return Reason(text, Actor.YOU, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
         words = case.readiness.words if case.readiness is not None else f"{KLM} is at work"
-        return Reason(f"{case.subject.desired} is rolling out: {words}", Actor.CLUSTER)
+        actor = Actor.CLUSTER if _is_paused(case) else Actor.NOBODY
+        return Reason(f"{case.subject.desired} is rolling out: {words}", actor)
     return None
 
 

@@ -325,15 +325,18 @@ def test_situations(objects: dict[str, Any], shown: tuple[object, ...], why: tup
     assert (found.reason.text, found.actor) == why
 
 
-def test_rolling_out() -> None:
+@pytest.mark.parametrize(("paused", "actor"), [(False, Actor.NOBODY), (True, Actor.CLUSTER)])
+@pytest.mark.parametrize("module_state", ["Ready", "Processing"])
+def test_a_rollout_on_its_way_needs_action_only_where_it_is_paused(
+    module_state: str, paused: bool, actor: Actor
+) -> None:
     manager = deployment("mod", "1.3.1")
+    manager["spec"]["paused"] = paused
     manager["status"]["updatedReplicas"] = 0
-    found = row(kymas=[managed()], workloads=[manager], resources=[resource("mod")])
-    assert (found.drift.kind, found.state, found.state_source) == (
-        DriftKind.ROLLING_OUT,
-        State.PROCESSING,
-        StateSource.MANAGER,
-    )
+    found = row(kymas=[managed()], workloads=[manager], resources=[resource("mod", module_state)])
+    assert (found.drift.kind, found.state) == (DriftKind.ROLLING_OUT, State.PROCESSING)
+    assert module_state == "Processing" or found.state_source is StateSource.MANAGER
+    assert found.actor is actor, found.reason
 
 
 @pytest.mark.parametrize(("state", "kind"), [("Ready", DriftKind.IN_SYNC), ("Processing", DriftKind.ROLLING_OUT)])

@@ -164,6 +164,12 @@ def test_an_error_of_a_manager_that_starts_is_none_for_a_minute() -> None:
     assert (late.state, "the Kyma reports Error" in late.reason.text) == (State.ERROR, True)
 
 
+def test_an_error_with_a_cause_of_its_own_counts_while_the_manager_starts() -> None:
+    seen = cluster({"channel": "fast"}, state="Error", running=starting(5), made=made(CREATE))
+    found = row(seen)
+    assert (found.state, "no versions found for channel fast" in found.reason.text) == (State.ERROR, True), found.reason
+
+
 def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person() -> None:
     for finalizers, actor in (((FINALIZER_MODULE_CR,), Actor.YOU), ((FINALIZER_MODULE_CR, "other"), Actor.KLM)):
         held = made(IGNORE, *finalizers, state="Deleting")

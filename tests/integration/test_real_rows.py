@@ -258,6 +258,7 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
         "internal": False,
         "checks": [],
         "reason": reason(module, channel, desired, have, newest, drift, files),
+        "unknown": {},
     }
 
 

@@ -134,6 +134,7 @@ def expected(module: Module) -> Json:
         "internal": module.internal,
         "checks": checks(module),
         "reason": told.reason or f"{installed} is installed and ready{newer}",
+        "unknown": {},
     }
 
 
