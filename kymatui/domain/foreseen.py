@@ -41,9 +41,10 @@ class Foreseen:
     risk: Risk
     words: str
     severity: Severity = Severity.WARNING
+    actor: Actor = Actor.YOU
 
     def problem(self, module: str) -> Problem:
-        return Problem(self.severity, self.words, Actor.YOU, module)
+        return Problem(self.severity, self.words, self.actor, module)
 
 
 def foreseen(
@@ -62,7 +63,7 @@ def foreseen(
     if manifest is not None and request.managed:
         found += _of_policies(request, manifest)
     if is_not_applied(report, manifest, drift, desired, readiness):
-        found.append(Foreseen(Risk.NOT_APPLIED, not_applied_words(desired)))
+        found.append(Foreseen(Risk.NOT_APPLIED, not_applied_words(desired), actor=Actor.KLM))
     in_force = manifest.policy if manifest is not None else request.policy
     if request.managed and resources and in_force == Policy.IGNORE:
         found.append(Foreseen(Risk.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
@@ -106,7 +107,10 @@ _MAY_NOT_WAIT = (
 def is_not_applied(
     report: ModuleReport | None, manifest: Manifest | None, drift: Drift, desired: str, readiness: Readiness | None
 ) -> bool:
-    """Whether a version is reported Ready that the workload, which has come to rest, does not have."""
+    """Whether a version is reported Ready that the workload, which has come to rest, does not have.
+
+    So it is for some seconds of every upgrade, too, and nothing on the cluster tells since when.
+    """
     if drift.kind is not DriftKind.BEHIND or report is None:
         return False
     if report.state != State.READY or not same(report.version, desired):
@@ -118,8 +122,8 @@ def is_not_applied(
 
 def not_applied_words(desired: str) -> str:
     return (
-        f"The Kyma reports {desired} Ready, but the workload has another version: nothing of {desired} is applied. "
-        "Look for objects of the module that are stuck in deletion, and remove what holds them"
+        f"The Kyma reports {desired} Ready, but the workload has another version: nothing of {desired} is applied yet. "
+        "If it stays so, an object of the module that is stuck in deletion holds it up"
     )
 
 

@@ -273,7 +273,7 @@ def _drifting(case: Case) -> Reason | None:
         return Reason(text, Actor.YOU, Severity.WARNING)
     if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
         text = f"{case.installed} runs. {not_applied_words(case.subject.desired)}"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        return Reason(text, Actor.KLM, Severity.WARNING)
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (
             f"{case.installed} runs, {case.subject.desired} should ({apart} behind): {KLM} has not finished the upgrade"

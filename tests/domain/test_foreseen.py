@@ -110,7 +110,7 @@ def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[
 
 def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
     reason = row(cluster(running=deployment("mod", "1.0.0"))).reason
-    assert (reason.actor, "nothing of 1.1.0 is applied" in reason.text) == (Actor.YOU, True)
+    assert (reason.actor, "nothing of 1.1.0 is applied" in reason.text) == (Actor.KLM, True)
 
 
 def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
