@@ -78,3 +78,15 @@ def imports_of(layer: str) -> Iterator[tuple[str, str]]:
 
 def test_every_layer_is_in_the_table() -> None:
     assert {layer_of(p) for p in MODULES} <= set(ALLOWED)
+
+
+def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
+    """Background threads would move it under whoever seeded it, such as a test that draws examples."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno} random.{node.attr}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "random"
+        if node.attr not in ("Random", "SystemRandom")
+    ]
+    assert not found

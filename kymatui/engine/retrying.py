@@ -6,12 +6,12 @@ and 409 where somebody wrote at the same moment. What the server refuses for goo
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from kymatui.domain.jitter import CHANCE
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.concurrency import is_watched
 from kymatui.engine.ports import FIELD_MANAGER, Changes, Clock, Cluster, Object, PatchKind, ServedKind
@@ -40,7 +40,7 @@ class Patience:
     longest_wait: float = 60.0
 
     def pause(self, attempt: int, asked: float = 0.0) -> float:
-        spread = 1 + random.random() / 4  # noqa: S311 (spreads clients, guards nothing)
+        spread = 1 + CHANCE.random() / 4
         return max(asked, min(self.most, self.first * 2.0**attempt) * spread)
 
 

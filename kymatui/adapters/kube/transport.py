@@ -6,7 +6,6 @@ runs too, raises ReadOnlyError before a socket is touched. `counts` says what le
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections import Counter
@@ -42,6 +41,7 @@ from kymatui.adapters.limits import (
     MIB,
     TURN_SECONDS,
 )
+from kymatui.domain.jitter import CHANCE
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Transport:
         )
 
     def _pause(self, seconds: float, cancel: threading.Event | None) -> None:
-        seconds *= 1 + random.random() / 4  # noqa: S311 (spreads clients, guards nothing)
+        seconds *= 1 + CHANCE.random() / 4
         if cancel is None:
             self._sleep(seconds)
         elif cancel.wait(seconds):

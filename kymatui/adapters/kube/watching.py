@@ -8,7 +8,6 @@ Whoever looks once lists and does not watch: a watch takes a connection of its o
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from kymatui.adapters.kube.stores import Key, Object, Store, key_of
 from kymatui.adapters.kube.streams import Stream
 from kymatui.adapters.kube.transport import JSON, Request
 from kymatui.adapters.limits import MOST_OBJECTS
+from kymatui.domain.jitter import CHANCE
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import (
     CancelledError,
@@ -54,7 +54,7 @@ class Timing:
 
     now: Callable[[], float] = time.time
     wait: Callable[[threading.Event, float], bool] = threading.Event.wait
-    spread: Callable[[], float] = random.random
+    spread: Callable[[], float] = CHANCE.random
     slow: float = 180.0  # between two attempts where the answer was no
     poll: float = 30.0  # between two lists where watching is not allowed
     pulse: Pulse = field(default_factory=Pulse)

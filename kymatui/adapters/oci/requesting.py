@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from kymatui.adapters.bodies import BodyError, pieces, read_body
 from kymatui.adapters.deadlines import answered_within
 from kymatui.adapters.limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
 from kymatui.adapters.oci.authentication import Authenticator, FindCredentials, scope_of
+from kymatui.domain.jitter import CHANCE
 from kymatui.errors import CancelledError, RegistryError
 
 CONNECT_TIMEOUT = 10.0
@@ -146,7 +146,7 @@ def retry_after(header: str | None, attempt: int) -> float:
     if header and header.strip().isdigit():
         return min(float(header), LONGEST_PAUSE)
     growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
-    return growing * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load, hides nothing)
+    return growing * CHANCE.uniform(0.5, 1.0)
 
 
 def innermost(error: BaseException) -> str:

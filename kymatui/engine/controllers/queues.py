@@ -7,11 +7,12 @@ that, and however often it is added in between, once.
 from __future__ import annotations
 
 import heapq
-import random
 import threading
 import time
 from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
+
+from kymatui.domain.jitter import CHANCE
 
 K = TypeVar("K", bound=Hashable)
 
@@ -33,7 +34,7 @@ class WorkQueue(Generic[K]):
         first_delay: float = FIRST_DELAY,
         longest_delay: float = LONGEST_DELAY,
         clock: Callable[[], float] = time.monotonic,
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] = CHANCE.random,
     ) -> None:
         self._first, self._longest = first_delay, longest_delay
         self._clock, self._chance = clock, chance

@@ -7,13 +7,13 @@ given probability. Requests to the admin path are never met.
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from kymatui.domain.jitter import CHANCE
 from kymatui.errors import UsageError
 from kymatui.sandbox.apiserver.exchange import Request, Response
 from kymatui.sandbox.apiserver.routing import request_info
@@ -64,7 +64,7 @@ class Faults:
     active: dict[int, Fault] = field(default_factory=dict)
     _left: dict[int, int] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-    _random: Callable[[], float] = random.random
+    _random: Callable[[], float] = CHANCE.random
 
     def add(self, fault: Fault) -> int:
         """Switches a fault on; returns its number. Raises UsageError for one that makes no sense."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from kymatui.domain.jitter import CHANCE
 from kymatui.sandbox.apiserver.options import ListOptions, bad_watch_version
 from kymatui.sandbox.apiserver.statuses import expired
 from kymatui.sandbox.clock import Clock, Timer
@@ -81,7 +81,7 @@ class Watch:
         except VersionTooOldError as error:
             self.fail(expired(str(error)).status)
             return
-        seconds = float(self.parts.options.timeout) or SHORTEST_DEFAULT * (1 + random.random())  # noqa: S311
+        seconds = float(self.parts.options.timeout) or SHORTEST_DEFAULT * (1 + CHANCE.random())
         self._timers.append(self._clock.call_later(seconds, self.close))
         if self.parts.options.bookmarks:
             self._plan_bookmarks(seconds)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from typing import Final
 
+from kymatui.domain.jitter import CHANCE
 from kymatui.domain.objects import OPERATOR, read_ref
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.accesses import Accesses
@@ -116,7 +116,7 @@ class ManifestController:
         except RefusedError as error:
             self._told(ref, error, None)
             return None
-        return again if again is not None else self._resync * (1 + random.random())  # noqa: S311 (spread, no secret)
+        return again if again is not None else self._resync * (1 + CHANCE.random())
 
     def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:
         self._told(ref, error, seconds)
