@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, unsaved
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog import catalog
 from kymatui.domain.kymas import Policy
@@ -19,10 +19,10 @@ from kymatui.domain.observing import World, observe
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.stages import Stage
 from kymatui.domain.toggling import Toggle, Verb
-from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, refuse_unseen, wait_until_gone
+from kymatui.engine.clearing import Consent, clear, refuse_unseen, wait_until_gone
 from kymatui.engine.deleting import delete, refuse_another
 from kymatui.engine.deletion import delete_object, uid_of
-from kymatui.engine.departing import Charge, Departure, Turn, Way, expected, requested, taken_up
+from kymatui.engine.departing import Charge, Departure, Turn, expected, requested, taken_up
 from kymatui.engine.remaining import Instances
 from kymatui.engine.running import Limits, Progress, begin
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
@@ -31,51 +31,6 @@ _SAME_TURN = 3
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
 _AGAIN = "run it again to review the new plan"
-
-
-@dataclass(frozen=True, slots=True)
-class DeletionRequest:
-    """One module to delete; `backup` is where what is deleted is saved first, None saves nothing."""
-
-    module: str
-    namespace: str = ""
-    way: Way = Way.LET
-    cascade: bool = False
-    accept_unknown: bool = False
-    backup: Path | None = None
-    timeout: float = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class DeletionPlan:
-    """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
-
-    request: DeletionRequest
-    seen: Departure
-
-    @property
-    def module(self) -> str:
-        return self.request.module
-
-    @property
-    def turn(self) -> Turn:
-        return self.seen.turn(accept_unknown=self.request.accept_unknown)
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether nothing of it is left to delete."""
-        return self.turn is Turn.GONE
-
-    @property
-    def refusal(self) -> RefusedError | None:
-        """What the request lacks; None where it can be accepted. Follows from the request, so it is never stored."""
-        if self.is_gone:
-            return None
-        try:
-            refuse(self.seen, self.request)
-        except RefusedError as error:
-            return error
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +64,6 @@ def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> t
     return tuple(
         DeletionPlan(request, port.look(request.module, request.namespace, request.way)) for request in requests
     )
-
-
-def refuse(seen: Departure, request: DeletionRequest) -> None:
-    """Raise RefusedError where the next turn needs more than was asked for."""
-    if seen.refusal and seen.charge is not Charge.NOBODY:
-        raise RefusedError(seen.refusal, hint="nothing was changed")
-    default = seen.default if seen.way is Way.IGNORE else None
-    asked = (
-        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != default)
-    )
-    staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
-    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
-    cascade = request.cascade or seen.way is Way.UNMANAGE
-    refuse_unless_agreed(left, seen.module, Consent(seen.accepted, cascade, request.accept_unknown))
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: Watching | None = None) -> Departed:
@@ -277,8 +218,6 @@ class _DeletionRun:
 
     def _edit(self, toggle: Toggle) -> None:
         """Edits the module's entry, only where it is as the plan displayed it."""
-        from kymatui.actions.uninstall import unsaved
-
         edits = self._port.edits
         proposal = edits.propose(toggle)
         if proposal.is_refused:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from kymatui.actions.plans import Uninstall
 from kymatui.domain.remembering import Memory
 from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.stages import Stage
@@ -14,9 +15,6 @@ from kymatui.domain.toggling import Proposal, Toggle
 from kymatui.engine.departing import Departure, Way
 from kymatui.engine.inventories import Inventory
 from kymatui.engine.ports import Backup, Cluster
-
-if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Uninstall
 
 
 class KymaEdits(Protocol):

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from kymatui.actions.delete import DeletionPlan, DeletionRequest, Watching, plan_deletions, prepare_deletion
+from kymatui.actions.delete import Watching, plan_deletions, prepare_deletion
+from kymatui.actions.plans import DeletionRequest, Uninstall
 from kymatui.actions.ports import DeletionPort
 from kymatui.domain.effects import Effect
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine.departing import Departure
 from kymatui.engine.running import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
-
-_CASCADE = "delete them first, or use --cascade to delete them too"
-_UNKNOWN = "--accept-unknown assumes that nothing is left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,47 +33,6 @@ class Consent:
     accept_unknown: bool = False
     saves: bool = True
     backup: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Uninstall:
-    """One module that an edit uninstalls, with the plan of its deletion; `failure` says why there is none."""
-
-    request: DeletionRequest
-    plan: DeletionPlan | None = None
-    failure: str = ""
-
-    @property
-    def module(self) -> str:
-        return self.request.module
-
-    @property
-    def seen(self) -> Departure | None:
-        return self.plan.seen if self.plan is not None else None
-
-    @property
-    def blocking(self) -> tuple[ObjectRef, ...]:
-        """What has to be gone before lifecycle-manager removes the module."""
-        return tuple(one.ref for one in self.seen.theirs) if self.seen is not None else ()
-
-    @property
-    def saved(self) -> bool:
-        """Whether a backup is written for it."""
-        seen = self.seen
-        return self.request.backup is not None and seen is not None and bool(seen.remaining.instances)
-
-    @property
-    def refusal(self) -> RefusedError | None:
-        """Why the edit is not made, with the option that allows it; None where it is."""
-        if self.plan is None:
-            if self.request.accept_unknown:
-                return None
-            words = f"{self.module} cannot be checked for objects that block its deletion: {self.failure}"
-            return RefusedError(words, hint=_UNKNOWN)
-        found = self.plan.refusal
-        if found is None or self.plan.seen.refusal:
-            return found
-        return RefusedError(str(found), hint=_UNKNOWN if self.plan.seen.remaining.unknown else _CASCADE)
 
 
 def plan_uninstall(port: DeletionPort, request: DeletionRequest) -> Uninstall:
@@ -121,9 +76,3 @@ def prepare_uninstalls(
     for one in planned:
         if one.plan is not None:
             prepare_deletion(port, one.plan, Watching(tell, cancel))
-
-
-def unsaved(plan: DeletionPlan) -> Uninstall:
-    """Return the plan of a deletion that has saved its objects already, for the edit that is its next step."""
-    request = replace(plan.request, backup=None)
-    return Uninstall(request, replace(plan, request=request))

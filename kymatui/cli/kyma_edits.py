@@ -28,7 +28,7 @@ from kymatui.domain.toggling import Verb
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Uninstall
+    from kymatui.actions.plans import Uninstall
     from kymatui.domain.stages import Stage
     from kymatui.domain.toggling import Proposal, Toggle
     from kymatui.wiring import CatalogSession

@@ -28,7 +28,7 @@ from kymatui.domain.texts import plain
 from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Uninstall
+    from kymatui.actions.plans import Uninstall
     from kymatui.domain.labelling import LabelEdit, LabelProposal
     from kymatui.wiring import CatalogSession
     from kymatui.wiring.pairs import PairSession

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.texts import plain
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Consent, Uninstall
+    from kymatui.actions.plans import Uninstall
+    from kymatui.actions.uninstall import Consent
 
 
 def add_uninstalling(parser: argparse.ArgumentParser) -> None:

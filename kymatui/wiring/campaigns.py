@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kymatui.actions.uninstall import Consent, Uninstall
+from kymatui.actions.plans import Uninstall
+from kymatui.actions.uninstall import Consent
 from kymatui.domain.campaigns import Leg, Outcome, waves
 from kymatui.errors import (
     CancelledError,

@@ -14,7 +14,8 @@ from kymatui.domain.snapshots import FeedState
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Consent, Uninstall
+    from kymatui.actions.plans import Uninstall
+    from kymatui.actions.uninstall import Consent
     from kymatui.domain.effects import Effect
     from kymatui.domain.labelling import LabelProposal, Labels
     from kymatui.domain.pairs.offering import SyncPlan
@@ -60,7 +61,7 @@ class Toggling:
 
     def uninstalls(self, modules: Iterable[str], consent: Consent, timeout: float) -> tuple[Uninstall, ...]:
         """What these modules, which are uninstalled, still manage; lists it, and writes nothing."""
-        from kymatui.actions.delete import DeletionRequest
+        from kymatui.actions.plans import DeletionRequest
         from kymatui.actions.uninstall import plan_uninstall
         from kymatui.wiring.backups import backup_path
         from kymatui.wiring.departing import Departing

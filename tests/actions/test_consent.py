@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kymatui.actions.delete import DeletionPlan, DeletionRequest
-from kymatui.actions.uninstall import unsaved
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, unsaved
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.departing import Charge, Departure
 from kymatui.engine.remaining import Instance, Instances

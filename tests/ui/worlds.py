@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kymatui.actions.delete import DeletionPlan, DeletionRequest
-from kymatui.actions.uninstall import Uninstall
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, Uninstall
 from kymatui.domain.locating import Locations
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot, place_feed

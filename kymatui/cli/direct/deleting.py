@@ -22,7 +22,8 @@ from kymatui.cli.targets import plan_document, plan_text
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.delete import DeletionPlan, DeletionRequest, Departed
+    from kymatui.actions.delete import Departed
+    from kymatui.actions.plans import DeletionPlan, DeletionRequest
     from kymatui.engine.departing import Departure
     from kymatui.wiring.departing import Departing
 
@@ -142,7 +143,7 @@ class _Deletions:
         return [_Leg(plan) for plan in plans]
 
     def _request(self, name: str) -> DeletionRequest:
-        from kymatui.actions.delete import DeletionRequest
+        from kymatui.actions.plans import DeletionRequest
         from kymatui.engine.departing import Way
         from kymatui.wiring.backups import backup_path
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from kymatui.actions.delete import DeletionPlan, DeletionRequest, Watching, plan_deletions, run_deletion
+from kymatui.actions.delete import Watching, plan_deletions, run_deletion
+from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.domain.jobs import module_key
 from kymatui.domain.presence import Presence
 from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine, joined

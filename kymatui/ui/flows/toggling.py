@@ -27,7 +27,7 @@ from kymatui.wiring.pair_toggling import edits_of
 from kymatui.wiring.toggling import Started
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Uninstall
+    from kymatui.actions.plans import Uninstall
     from kymatui.ui.app import KymatuiApp
     from kymatui.ui.desk import Again
     from kymatui.ui.link import Link

@@ -14,7 +14,7 @@ from kymatui.domain.texts import counted
 from kymatui.domain.toggling import Proposal, Toggle, Verb
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import Uninstall
+    from kymatui.actions.plans import Uninstall
 
 _WORDS = {
     Verb.ENABLE: "enable {}",

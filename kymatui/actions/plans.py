@@ -1,0 +1,120 @@
+"""What a deletion displays before it is accepted: the request, the plan, and the plan of what an edit uninstalls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kymatui.domain.refs import ObjectRef
+from kymatui.engine.clearing import Consent, refuse_unless_agreed
+from kymatui.engine.departing import Charge, Departure, Turn, Way
+from kymatui.errors import RefusedError
+
+_CASCADE = "delete them first, or use --cascade to delete them too"
+_UNKNOWN = "--accept-unknown assumes that nothing is left"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRequest:
+    """One module to delete; `backup` is where what is deleted is saved first, None saves nothing."""
+
+    module: str
+    namespace: str = ""
+    way: Way = Way.LET
+    cascade: bool = False
+    accept_unknown: bool = False
+    backup: Path | None = None
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan:
+    """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
+
+    request: DeletionRequest
+    seen: Departure
+
+    @property
+    def module(self) -> str:
+        return self.request.module
+
+    @property
+    def turn(self) -> Turn:
+        return self.seen.turn(accept_unknown=self.request.accept_unknown)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is left to delete."""
+        return self.turn is Turn.GONE
+
+    @property
+    def refusal(self) -> RefusedError | None:
+        """What the request lacks; None where it can be accepted. Follows from the request, so it is never stored."""
+        if self.is_gone:
+            return None
+        try:
+            refuse(self.seen, self.request)
+        except RefusedError as error:
+            return error
+        return None
+
+
+def refuse(seen: Departure, request: DeletionRequest) -> None:
+    """Raise RefusedError where the next turn needs more than was asked for."""
+    if seen.refusal and seen.charge is not Charge.NOBODY:
+        raise RefusedError(seen.refusal, hint="nothing was changed")
+    default = seen.default if seen.way is Way.IGNORE else None
+    asked = (
+        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != default)
+    )
+    staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
+    left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
+    cascade = request.cascade or seen.way is Way.UNMANAGE
+    refuse_unless_agreed(left, seen.module, Consent(seen.accepted, cascade, request.accept_unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class Uninstall:
+    """One module that an edit uninstalls, with the plan of its deletion; `failure` says why there is none."""
+
+    request: DeletionRequest
+    plan: DeletionPlan | None = None
+    failure: str = ""
+
+    @property
+    def module(self) -> str:
+        return self.request.module
+
+    @property
+    def seen(self) -> Departure | None:
+        return self.plan.seen if self.plan is not None else None
+
+    @property
+    def blocking(self) -> tuple[ObjectRef, ...]:
+        """What has to be gone before lifecycle-manager removes the module."""
+        return tuple(one.ref for one in self.seen.theirs) if self.seen is not None else ()
+
+    @property
+    def saved(self) -> bool:
+        """Whether a backup is written for it."""
+        seen = self.seen
+        return self.request.backup is not None and seen is not None and bool(seen.remaining.instances)
+
+    @property
+    def refusal(self) -> RefusedError | None:
+        """Why the edit is not made, with the option that allows it; None where it is."""
+        if self.plan is None:
+            if self.request.accept_unknown:
+                return None
+            words = f"{self.module} cannot be checked for objects that block its deletion: {self.failure}"
+            return RefusedError(words, hint=_UNKNOWN)
+        found = self.plan.refusal
+        if found is None or self.plan.seen.refusal:
+            return found
+        return RefusedError(str(found), hint=_UNKNOWN if self.plan.seen.remaining.unknown else _CASCADE)
+
+
+def unsaved(plan: DeletionPlan) -> Uninstall:
+    """Return the plan of a deletion that has saved its objects already, for the edit that is its next step."""
+    request = replace(plan.request, backup=None)
+    return Uninstall(request, replace(plan, request=request))
