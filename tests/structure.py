@@ -1,0 +1,227 @@
+"""Measure the structure of the package: circles, sizes, names, late imports, docstrings.
+
+`python tests/structure.py` prints the numbers; tests/test_architecture.py holds the ones that are reached.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "kymatui"
+
+
+class Module:
+    """One file of the package, parsed once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.place = path.relative_to(PACKAGE).as_posix()
+        parts = ["kymatui", *path.relative_to(PACKAGE).with_suffix("").parts]
+        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.text = path.read_text()
+        self.tree = ast.parse(self.text)
+
+    def imports(self) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[str]]]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield node, [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                yield node, [f"{node.module}.{alias.name}" for alias in node.names]
+
+    def late_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Imports of the package inside functions."""
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Import | ast.ImportFrom):
+                        found.append(inner)
+        return list({id(node): node for node in found}.values())
+
+    def classes(self) -> list[ast.ClassDef]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+
+
+def modules() -> list[Module]:
+    return [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def edges(files: list[Module]) -> dict[str, set[str]]:
+    """Which file imports which, wherever in the file the import stands."""
+    names = {module.name for module in files}
+    out: dict[str, set[str]] = {}
+    for module in files:
+        targets: set[str] = set()
+        for _, imported in module.imports():
+            for name in imported:
+                target = name if name in names else name.rpartition(".")[0]
+                if target in names and target != module.name:
+                    targets.add(target)
+        out[module.name] = targets
+    return out
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of two files or more (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    found: list[list[str]] = []
+    for root in graph:
+        if root in index:
+            continue
+        work = [(root, iter(sorted(graph[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in index:
+                    index[target] = low[target] = len(index)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, iter(sorted(graph[target]))))
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        component.append(member)
+                        if member == node:
+                            break
+                    if len(component) > 1:
+                        found.append(sorted(component))
+    return found
+
+
+def folder_graph(graph: dict[str, set[str]], packages: set[str]) -> dict[str, set[str]]:
+    """Which folder imports from which; a folder and the folders inside it are one place."""
+
+    def folder(name: str) -> str:
+        return name if name in packages else name.rpartition(".")[0]
+
+    out: dict[str, set[str]] = defaultdict(set)
+    for source, targets in graph.items():
+        out[folder(source)]
+        for target in targets:
+            if folder(target) != folder(source) and folder(target) != "kymatui":
+                out[folder(source)].add(folder(target))
+                out[folder(target)]
+    return dict(out)
+
+
+def method_counts(files: list[Module]) -> dict[str, tuple[int, int]]:
+    """Return {file:class: (methods of its own, methods with its bases inside the package)}."""
+    by_name: dict[str, list[tuple[Module, ast.ClassDef]]] = defaultdict(list)
+    for module in files:
+        for node in module.classes():
+            by_name[node.name].append((module, node))
+
+    def own(node: ast.ClassDef) -> set[str]:
+        return {n.name for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+    def whole(module: Module, node: ast.ClassDef, seen: frozenset[str]) -> set[str]:
+        names = own(node)
+        for base in node.bases:
+            inner = base.value if isinstance(base, ast.Subscript) else base
+            name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+            if name in seen or name not in by_name:
+                continue
+            candidates = [pair for pair in by_name[name] if pair[0] is module] or by_name[name]
+            names |= whole(*candidates[0], seen | {name})
+        return names
+
+    return {
+        f"{module.place}:{node.name}": (len(own(node)), len(whole(module, node, frozenset({node.name}))))
+        for pairs in by_name.values()
+        for module, node in pairs
+    }
+
+
+def repeated_classes(files: list[Module]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in files:
+        for node in module.classes():
+            if not node.name.startswith("_"):
+                places[node.name].append(module.place)
+    return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+
+
+NOT_VERBS = frozenset(
+    "what whether how the a an one all each which where whoever who of as only its it this that".split()
+)
+
+
+def first_words(files: list[Module]) -> Counter[str]:
+    """Count the first words of the docstrings of functions and classes."""
+    words: Counter[str] = Counter()
+    for module in files:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node)
+                if text:
+                    words[text.split()[0].strip(",.:`").lower()] += 1
+    return words
+
+
+SESSION_PROBE = re.compile(
+    r"(?:isinstance|hasattr|getattr|cast)\([^)\n]*(?:session|Session|cluster_link|control_plane)"
+)
+
+
+def main() -> None:
+    files = modules()
+    graph = edges(files)
+    found = circles(graph)
+    packages = {module.name for module in files if module.path.name == "__init__.py"}
+    folder_circles = circles(folder_graph(graph, packages))
+    lines = sum(module.text.count("\n") for module in files)
+    outside = sum(m.text.count("\n") for m in files if not m.place.startswith(("sandbox/", "helm/")))
+    print(f"files {len(files)}, lines {lines}, without sandbox and helm {outside}")
+    print(f"circles between files: {len(found)} with {sum(map(len, found))} files")
+    for component in sorted(found, key=len, reverse=True):
+        print("   ", " ".join(name.removeprefix("kymatui.") for name in component))
+    print(f"circles between folders: {len(folder_circles)}")
+    for component in folder_circles:
+        print("   ", " ".join(name.removeprefix("kymatui.") for name in component))
+    sizes = Counter(module.path.parent.relative_to(PACKAGE).as_posix() for module in files)
+    print("folders over 15 files:", {name: size for name, size in sizes.most_common() if size > 16})
+    counts = method_counts(files)
+    print("classes over 25 methods, or over 40 with bases:")
+    for name, (own, whole) in sorted(counts.items(), key=lambda item: -item[1][1]):
+        if own > 25 or whole > 40:
+            print(f"    {own} {whole} {name}")
+    repeated = repeated_classes(files)
+    print(f"class names that exist more than once: {len(repeated)}")
+    print("   ", " ".join(f"{name}×{len(places)}" for name, places in repeated.items()))
+    late = [(module.place, len(module.late_imports())) for module in files if module.late_imports()]
+    print(f"late imports: {sum(count for _, count in late)} in {len(late)} files")
+    stems = Counter(module.path.stem for module in files if module.path.stem != "__init__")
+    print(f"modules in -ing: {sum(1 for m in files if m.path.stem.endswith('ing'))}")
+    print("stems three times or more:", {stem: n for stem, n in stems.most_common() if n > 2})
+    print("files over 400 lines:", {m.place: m.text.count("\n") for m in files if m.text.count("\n") > 400})
+    probes = [
+        f"{m.place}:{m.text[: hit.start()].count(chr(10)) + 1}" for m in files for hit in SESSION_PROBE.finditer(m.text)
+    ]
+    print(f"probes of sessions: {len(probes)}", *probes[:60])
+    comments = sum(1 for m in files for line in m.text.splitlines() if line.lstrip().startswith("#"))
+    print(f"comment lines per 100: {100 * comments / lines:.1f}")
+    words = first_words(files)
+    print(f"docstrings of functions: {sum(words.values())}; first words:", words.most_common(60))
+
+
+if __name__ == "__main__":
+    main()
