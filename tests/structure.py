@@ -160,11 +160,6 @@ def repeated_classes(files: list[Module]) -> dict[str, list[str]]:
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
 
 
-NOT_VERBS = frozenset(
-    "what whether how the a an one all each which where whoever who of as only its it this that".split()
-)
-
-
 def first_words(files: list[Module]) -> Counter[str]:
     """Count the first words of the docstrings of functions and classes."""
     words: Counter[str] = Counter()

@@ -72,7 +72,7 @@ def _configure_fault(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_situation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("situation", choices=SITUATIONS, help="which one; see the README")
+    parser.add_argument("situation", choices=SITUATIONS, help="see docs/guide/sandbox.md")
     parser.add_argument(
         "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="the kubeconfig of the sandbox"
     )

@@ -1,4 +1,4 @@
-"""What the README says of the command line, the keys and the configuration is so."""
+"""What the README and docs/ say of the command line, the keys and the configuration is so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import importlib
 import pkgutil
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,9 @@ from kymatui import errors, ui
 from kymatui.cli.main import _parser
 from kymatui.settings.loading import read_file
 from kymatui.ui.presenters.keys import key_name
+from tests.documents import DOCUMENTS, ROOT, anchors, blocks, links
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-
-
-def blocks(language: str) -> Iterator[str]:
-    yield from re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+WHOLE = "\n".join(DOCUMENTS.values())
 
 
 def shown() -> list[str]:
@@ -36,7 +31,7 @@ def shown() -> list[str]:
 
 def named() -> list[str]:
     """Those that sentences speak of, perhaps without what they need."""
-    return sorted({" ".join(text.split()) for text in re.findall(r"`(kymatui [^`]*)`", README)})
+    return sorted({" ".join(text.split()) for text in re.findall(r"`(kymatui [a-z][^`]*)`", WHOLE)})
 
 
 @pytest.mark.parametrize("line", shown())
@@ -81,7 +76,7 @@ def bound_keys() -> set[str]:
 
 
 def test_every_key_that_is_shown_is_bound() -> None:
-    table = README[README.index("| key | what it does |") :]
+    table = WHOLE[WHOLE.index("| key | what it does |") :]
     rows = table[: table.index("\n\n")].splitlines()[2:]
     keys = [key for row in rows for key in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
     keys += [key for row in rows for key in re.findall(r"`(\S|\S+-\S)`", row.split(" | ")[1]) if key not in "!-f"]
@@ -97,14 +92,23 @@ def test_the_configuration_that_is_shown_is_valid(tmp_path: Path) -> None:
         assert read_file(file)
 
 
-def test_every_picture_is_there() -> None:
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
-    assert len(pictures) > 3
-    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+def test_every_link_leads_somewhere() -> None:
+    assert len(list(links())) > 40
+    assert [f"{place}: {target}" for place, target in links() if not leads_somewhere(place, target)] == []
+
+
+def leads_somewhere(place: str, target: str) -> bool:
+    path, _, anchor = target.partition("#")
+    file = (ROOT / place).parent / path if path else ROOT / place
+    return file.is_file() and (not anchor or anchor in anchors(file.read_text("utf-8")))
+
+
+def test_the_readme_can_be_read_in_one_go() -> None:
+    assert len(DOCUMENTS["README.md"].splitlines()) < 200
 
 
 def test_every_exit_status_is_told() -> None:
-    told = {int(number) for number in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    told = {int(number) for number in re.findall(r"^\| (\d+) \|", DOCUMENTS["docs/guide/commands.md"], re.MULTILINE)}
     classes, waiting = set(), [errors.KymatuiError]
     while waiting:
         one = waiting.pop()
