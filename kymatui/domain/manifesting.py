@@ -46,7 +46,7 @@ def manifest_body(
     """The Manifest that installs a template's version; where there is one, only what belongs to a version changes.
 
     With `kyma`, a namespace and a name on a control plane, it stands beside it and is for its runtime. It names the
-    resourceVersion that was seen: what somebody else wrote since is never written over.
+    uid and the resourceVersion that were seen: what somebody else wrote or deleted since is never written over.
     """
     name = f"{kyma[1]}-{template.module}" if kyma is not None else template.module
     namespace = kyma[0] if kyma is not None else "" if template.outside else template.meta.namespace
@@ -61,6 +61,7 @@ def manifest_body(
         metadata["annotations"] = {ANNOTATION_RULES: json.dumps(rules)}
     if live is not None:
         metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
+        metadata["uid"] = live.meta.uid  # without it the server creates a Manifest again that is not there any more
     source = {
         "repo": layer.repo,
         "name": layer.component,

@@ -174,7 +174,8 @@ class Manifesting:
 
     def _owners(self, body: dict[str, Any]) -> tuple[str, ...]:
         """Whose fields it would take, by the server's own word; what else it refuses is raised."""
-        unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != "resourceVersion"}}
+        pins = ("resourceVersion", "uid")
+        unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in pins}}
         try:
             self.cluster.apply(unpinned, dry_run=True)
         except ConflictError as error:
@@ -194,7 +195,8 @@ class Manifesting:
             made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
-                f"somebody else has changed {proposal.ref} since it was looked at", hint="nothing was changed"
+                f"somebody else has changed or deleted {proposal.ref} since it was looked at",
+                hint="nothing was changed",
             ) from error
         metadata = made["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)

@@ -131,12 +131,17 @@ class Flow:
 
 
 class Stage:
-    """A cluster with a sample world, and names of this run alone."""
+    """A cluster with a sample world, and names of this run alone; `remote` is a runtime of the kubeconfig's own one."""
 
-    def __init__(self, kubeconfig: Path, folder: Path) -> None:
-        self.cluster: KubeCluster = open_cluster(SessionOptions(str(kubeconfig)))
-        self.kubeconfig, self.folder = kubeconfig, folder
+    def __init__(self, kubeconfig: Path, folder: Path, remote: str = "") -> None:
+        self.cluster: KubeCluster = open_cluster(SessionOptions(str(kubeconfig), remote))
+        self.kubeconfig, self.folder, self.remote = kubeconfig, folder, remote
         self.number = 0
+
+    @property
+    def options(self) -> list[str]:
+        """What every command of this stage says of its cluster."""
+        return ["--remote", self.remote] if self.remote else []
 
     def next(self) -> None:
         self.number += 1
@@ -205,7 +210,7 @@ class Stage:
         return found["data"] if found is not None else None
 
     def install(self, version: str, verb: str = "install") -> Ended:
-        return run(self.installing(version, verb))
+        return run([*self.installing(version, verb), *self.options])
 
     def installing(self, version: str, verb: str = "install") -> list[str]:
         return [verb, self.name, "--file", str(self.source(version)), "-n", self.name, "--yes", "--timeout", "8"]

@@ -11,13 +11,14 @@ import pytest
 from tests.cli.intruding import Stage
 from tests.cli.test_writing import asking_commands
 from tests.cli.unseen import WALKS, Walk, ask, walk, walks
+from tests.cli.unseen_manifests import MANIFESTS
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
 
 CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
-ELSEWHERE = {"manifest", "plan"}
-"""`manifest` needs a cluster without lifecycle-manager, see `tests.ui.test_keepers`; `plan` asks nothing."""
+ELSEWHERE = {"plan"}
+"""`plan` asks nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_what_an_intruder_does_before_the_yes_is_left_as_it_is(flow: Walk, sort:
 
 
 def test_every_command_that_asks_is_walked() -> None:
-    assert asking_commands() - {flow.name.partition("-")[0] for flow in WALKS} == ELSEWHERE
+    assert asking_commands() - {flow.name.partition("-")[0] for flow in (*WALKS, *MANIFESTS)} == ELSEWHERE
 
 
 def test_several_modules_that_are_all_refused_after_the_yes_are_refused_as_one_is(stage: Stage) -> None:

@@ -269,17 +269,20 @@ def walk(flow: Walk, sort: str, stage: Stage) -> Came:
     stage.next()
     flow.prepare(stage)
     stage.cluster.forget_kinds()
-    target, server = flow.targets[sort](stage), FaultClient.for_kubeconfig(stage.kubeconfig)
+    target = flow.targets[sort](stage)
+    contexts = ("kcp", stage.remote) if stage.remote else ("",)
+    servers = [FaultClient.for_kubeconfig(stage.kubeconfig, context) for context in contexts]
     before = target.left(stage)
     seen: list[Left] = []
 
     def act() -> None:
         target.act(stage, sort)
         seen.append(target.left(stage))
-        server.requests(forget=True)
+        for server in servers:
+            server.requests(forget=True)
 
-    asked = ask(flow.words(stage), act, flow.answer(stage))
-    answered = server.requests()["requests"]
+    asked = ask([*flow.words(stage), *stage.options], act, flow.answer(stage))
+    answered = [one for server in servers for one in server.requests()["requests"]]
     found = [_ended(asked), *([_left(flow, target, before, seen[0], target.left(stage), asked)] if seen else [])]
     found += [_undisplayed(asked), _unknown_to_the_command(answered, asked)]
     return Came(flow.name, sort, asked, "; ".join(one for one in found if one))
@@ -368,7 +371,7 @@ def _without_definition(stage: Stage) -> list[str]:
 
 def _planned(stage: Stage) -> None:
     _installed(stage)
-    words = ["plan", *_upgrade(stage)[1:], "--out", str(stage.folder / f"{stage.name}.json")]
+    words = ["plan", *_upgrade(stage)[1:], "--out", str(stage.folder / f"{stage.name}.json"), *stage.options]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert main(words) == 0
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.oci.registry import Registry
 from kymatui.cli.main import main
 from kymatui.domain.jobs import JobState
 from kymatui.domain.objects import LABEL_KYMA_NAME, read_ref
@@ -21,7 +20,6 @@ from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.operating import ManifestController
 from kymatui.engine.departing import Turn
 from kymatui.engine.ports import Cluster
-from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.sandbox.world.fleet import access_secret
 from kymatui.settings.loading import Settings
 from kymatui.ui.fleet_app import FleetApp
@@ -37,9 +35,9 @@ from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.operating import FetchOptions, manifest_site
 from kymatui.wiring.remote import RemoteOptions, open_remote
 from tests.adapters.chart_sites import Site, chart_site, offers
+from tests.cli.unseen_manifests import VERSIONS, offer, push, template
 from tests.domain.builders import kyma
 from tests.engine.objects import config_map, deployment
-from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import ended, enter, stepper
@@ -58,63 +56,22 @@ STOCK = ObjectRef(CONFIG_MAP.kind, "modules", "stock")
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[ReadySandbox]:
     with ready_sandbox("open", "own") as running:
-        kinds = [(name, version) for name in ("cache", "queue", "stock") for version in ("1.0.0", "1.1.0")]
-        layers = {kind: push(running.registry, *kind) for kind in kinds}
         for context in ("open", "own"):
             cluster = open_cluster(SessionOptions(str(running.kubeconfig), context))
-            cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "modules"}})
-            for body in kyma_definitions():
-                cluster.apply(body)
-            eventually(lambda at=cluster: is_served(at), "templates are served")  # type: ignore[misc]
-            for (name, version), digest in layers.items():
-                cluster.apply(template(running.registry, name, version, digest))
+            offer(cluster, running.registry)
+            for version in VERSIONS:
+                cluster.apply(stock(running.registry, version))
         yield running
 
 
-def is_served(cluster: Any) -> bool:
-    cluster.forget_kinds()
-    return cluster.kind(MANIFEST.kind) is not None
-
-
-def push(registry: str, name: str, version: str) -> str:
-    """The layer of a version; its digest."""
-    bodies = [config_map(name, "modules", version=version)]
-    if name == "stock":  # a manager that tells its version, as modules have
-        bodies.append(deployment(name, "modules", image=f"registry.example/stock:{version}", replicas=0))
-    content = yaml.safe_dump_all(bodies).encode()
-    where = f"{registry}/modules/component-descriptors/kyma-project.io/module/{name}"
-    return Registry(insecure=True).push_blob(where, content, "application/yaml").digest
-
-
-def template(registry: str, name: str, version: str, digest: str) -> dict[str, Any]:
-    """A template that says both where its manifest is, and in which layer of which component."""
-    component_name = f"kyma-project.io/module/{name}"
-    where = f"modules/component-descriptors/{component_name}"
-    access = {"type": "localBlob", "localReference": digest, "mediaType": "application/yaml"}
-    layer = {"name": "raw-manifest", "version": version, "type": "yaml", "relation": "local", "access": access}
-    component = {
-        "name": component_name,
-        "version": version,
-        "provider": "modules.example",
-        "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": f"http://{registry}", "subPath": "modules"}],
-        "sources": [],
-        "componentReferences": [],
-        "resources": [layer],
-    }
-    spec = {
-        "moduleName": name,
-        "version": version,
-        "descriptor": {"meta": {"schemaVersion": "v2"}, "component": component},
-        "resources": [{"name": "rawManifest", "link": f"http://{registry}/v2/{where}/blobs/{digest}"}],
-        "manager": {**_manager(name), "namespace": "modules", "name": name},
-    }
-    metadata = {"name": f"{name}-{version}", "namespace": "modules"}
-    return {"apiVersion": f"{GROUP}/v1beta2", "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
-
-
-def _manager(name: str) -> dict[str, str]:
-    workload = {"group": "apps", "version": "v1", "kind": "Deployment"}
-    return workload if name == "stock" else {"group": "", "version": "v1", "kind": "ConfigMap"}
+def stock(registry: str, version: str) -> dict[str, Any]:
+    """A module whose manager tells its version, as modules have; its template."""
+    bodies = [
+        config_map("stock", "modules", version=version),
+        deployment("stock", "modules", image=f"registry.example/stock:{version}", replicas=0),
+    ]
+    digest = push(registry, "stock", yaml.safe_dump_all(bodies).encode())
+    return template(registry, "stock", version, digest, {"group": "apps", "version": "v1", "kind": "Deployment"})
 
 
 @pytest.fixture(autouse=True)

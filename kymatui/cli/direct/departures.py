@@ -37,6 +37,8 @@ def departure_text(seen: Departure, form: str) -> str:
     parts += [f"warning: {plain(text)}" for text in seen.foreseen]
     if seen.charge is Charge.KYMA and not seen.refusal:
         parts.append(_who_deletes(seen))
+    if seen.charge is Charge.MANIFEST and seen.manifest is not None and not seen.refusal:
+        parts.append(f"delete {seen.manifest}: its controller deletes what it installed")
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
         after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
