@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,3 +91,26 @@ def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
         if node.attr not in ("Random", "SystemRandom")
     ]
     assert not found
+
+
+# The words of other programs: Kubernetes' in the sandbox, Helm's in its library and its command.
+FOREIGN = ("sandbox/", "helm/", "cli/helm/")
+
+
+def test_numbers_agree_with_nouns() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}: {text}"
+        for path in MODULES
+        if not str(path.relative_to(PACKAGE)).startswith(FOREIGN)
+        for text in texts_in(ast.parse(path.read_text()))
+        if re.search(r"[a-z]\((s|es|ies)\)", text)
+    ]
+    assert found == []
+
+
+def texts_in(tree: ast.Module) -> Iterator[str]:
+    """All texts of a file that are no docstrings."""
+    ours = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in ours:
+            yield node.value

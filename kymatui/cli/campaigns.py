@@ -17,7 +17,6 @@ from kymatui.errors import (
     CancelledError,
     KymatuiError,
     PartlyDoneError,
-    ReadOnlyError,
     RefusedError,
     UnknownNameError,
     UsageError,
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
             return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
         say(_text(target, legs, toggle, "table"), sys.stderr)
         say(_pace(legs, args), sys.stderr)
-        _check(args, options)
+        _require_consent(args)
         many = counted(planned or begun, "runtime")
         action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
         confirm(target, action, yes=args.yes)
@@ -132,9 +131,7 @@ def _pace(legs: Sequence[Leg], args: argparse.Namespace) -> str:
     return "; ".join([*said, "no further after a failure"]) if said else ""
 
 
-def _check(args: argparse.Namespace, options: RemoteOptions) -> None:
-    if options.control.read_only:
-        raise ReadOnlyError("read-only: no Kyma is edited", hint="--dry-run shows what would be done")
+def _require_consent(args: argparse.Namespace) -> None:
     if not args.allow_fleet_writes:
         raise RefusedError(
             "many runtimes are edited only with --allow-fleet-writes; nothing was changed",

@@ -54,6 +54,38 @@ def connected(options: SessionOptions, settings: Settings, *, once: bool = False
     return session
 
 
+def why_read_only(args: argparse.Namespace) -> str:
+    """Return why the clusters of a command line may only be read; "" where they may be written to. Sends nothing."""
+    from kymatui.wiring.engine import context_name
+
+    options, settings = wanted(args)
+    if options.read_only:
+        return f"kymatui runs read-only ({_forbidding(args)})"
+    if not settings.contexts:
+        return ""
+    names = [context_name(side) for side in _written_to(args, options)]
+    shut = [name for name in names if settings.context(name).read_only]
+    return f"context {shut[0]} is read-only (configuration file)" if shut else ""
+
+
+def _forbidding(args: argparse.Namespace) -> str:
+    given = [f"--{name.replace('_', '-')}" for name in ("audit", "read_only") if getattr(args, name, False)]
+    return given[0] if given else _VARIABLE if os.environ.get(_VARIABLE) else "configuration file"
+
+
+def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
+    """The clusters that a command line writes to."""
+    if getattr(args, "read_kubeconfig", None):  # of a sandbox
+        return (replace(options, kubeconfig=args.read_kubeconfig, context=args.read_context),)
+    if is_remote(args) or getattr(args, "fleet", False):
+        remote, _ = remote_wanted(args)
+        return tuple(side for side in (remote.control, remote.by_hand) if side is not None)
+    return (options,)
+
+
+_VARIABLE = "KYMATUI_READ_ONLY"
+
+
 # two clusters
 
 

@@ -15,7 +15,7 @@ from kymatui.cli.names import require_known, require_namespace
 from kymatui.cli.printing import say
 from kymatui.domain.texts import plain
 from kymatui.domain.toggling import Verb
-from kymatui.errors import ForbiddenError, ReadOnlyError, UnreachableError, UsageError
+from kymatui.errors import ForbiddenError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.effects import Effect
@@ -107,9 +107,7 @@ def goes_on(args: argparse.Namespace, toggling: Toggling, proposal: Proposal) ->
 def require_rights(
     session: CatalogSession | PairSession, toggling: Toggling, proposal: Proposal | LabelProposal
 ) -> None:
-    """Raises ReadOnlyError or ForbiddenError where the edit cannot be made."""
-    if session.read_only:
-        raise ReadOnlyError("read-only: the Kyma is not edited", hint="--dry-run shows what would be done")
+    """Raises ForbiddenError where the edit cannot be made."""
     if not toggling.may_write(proposal):
         assert proposal.edit is not None
         raise ForbiddenError(

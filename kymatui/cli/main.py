@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kymatui import __version__
-from kymatui.cli.commands import COMMANDS, Command, by_name
+from kymatui.cli.commands import COMMANDS, Command, by_name, reads
 from kymatui.cli.printing import ANSWER, document, say
-from kymatui.errors import KymatuiError, UsageError
+from kymatui.errors import KymatuiError, ReadOnlyError, UsageError
 
 
 class _Parser(argparse.ArgumentParser):
@@ -75,8 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = _parser(words)
         parser.check_front(words)
         args = parser.parse_args(words)
-        module = args.command_module
-        return int(module.run(args))
+        _refuse_writes(args.command, args)
+        return int(args.command_module.run(args))
     except KymatuiError as error:
         _place(error, args)
         _report(error)
@@ -88,6 +88,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _abandon(sys.stdout)
         return 141
+
+
+def _refuse_writes(command: Command, args: argparse.Namespace) -> None:
+    """Raise ReadOnlyError for a command that writes where only reading is allowed, before it asks a server."""
+    if not command.writes(args):
+        return
+    from kymatui.cli.connecting import why_read_only
+
+    if why := why_read_only(args):
+        hint = "no changes made" + ("; --dry-run prints the plan" if hasattr(args, "dry_run") else "")
+        raise ReadOnlyError(f"{command.name} is refused: {why}", hint=hint)
 
 
 def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
@@ -149,7 +160,7 @@ class _Commands(_SubParsers):
         if command is not None:
             module = command.load()
             module.configure(self.choices[command.name])
-            namespace.command_module = module
+            namespace.command, namespace.command_module = command, module
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
         left = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, None)
         if left and command is not None:  # told by whom they were meant for, and not with the usage of the whole
@@ -162,9 +173,10 @@ def _parser(words: Sequence[str]) -> _Parser:
     add_cluster_options(parser, default=None)
     commands = _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
-        screen = Command("screen", "open the screen", "kymatui.cli.screen").load()
+        command = Command("screen", "open the screen", "kymatui.cli.screen", reads)
+        screen = command.load()
         screen.configure(parser)
-        parser.set_defaults(command_module=screen)
+        parser.set_defaults(command=command, command_module=screen)
     if not commands:
         return parser
     subparsers = parser.add_subparsers(

@@ -18,7 +18,6 @@ from kymatui.errors import (
     ConfigurationError,
     KymatuiError,
     PartlyDoneError,
-    ReadOnlyError,
     RefusedError,
     UnknownNameError,
     UsageError,
@@ -97,17 +96,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _site(args: argparse.Namespace) -> tuple[Site, str]:
-    """The place of work and the namespace; where writing is forbidden, nothing begins."""
+    """The place of work and the namespace."""
     from kymatui.cli.connecting import wanted
     from kymatui.wiring.operating import FetchOptions, manifest_site
 
-    options, settings = wanted(args)
+    options, _ = wanted(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
     if folder is not None and not folder.is_dir():
         raise ConfigurationError(f"--kustomizations {folder} is no folder")
     site = manifest_site(options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder)
-    if site.home.read_only or settings.context(site.home.name).read_only:
-        raise ReadOnlyError(f"{site.home.name} is read-only: nothing is reconciled")
     return site, options.namespace or "kcp-system"
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kymatui.cli.connecting import wanted
-from kymatui.errors import ConfigurationError, ReadOnlyError, UsageError
-from kymatui.wiring.sandbox import FAULTS, LISTING, MOST_KYMAS, send_sandbox_fault, serve_sandbox
+from kymatui.errors import ConfigurationError, UsageError
+from kymatui.wiring.sandbox import FAULTS, MOST_KYMAS, send_sandbox_fault, serve_sandbox
 from kymatui.wiring.sandbox_situations import SITUATIONS
 
 _HIGHEST_PORT = 65_535
@@ -120,11 +119,6 @@ _NEEDED = {"hold": ("resource", "name"), "release": ("resource", "name")}
 
 
 def _fault(args: argparse.Namespace) -> int:
-    if args.fault != LISTING and wanted(args)[0].read_only:
-        raise ReadOnlyError(
-            f"sandbox fault {args.fault} would change the sandbox, and only reading is allowed; nothing was sent",
-            hint="start without --read-only and KYMATUI_READ_ONLY to write",
-        )
     missing = [f"--{name}" for name in _NEEDED.get(args.fault, ()) if not getattr(args, name)]
     if missing:
         raise UsageError(
@@ -148,10 +142,5 @@ def _fault(args: argparse.Namespace) -> int:
 def _situation(args: argparse.Namespace) -> int:
     from kymatui.wiring.sandbox_situations import bring_about
 
-    if wanted(args)[0].read_only:
-        raise ReadOnlyError(
-            f"sandbox situation {args.situation} would change the sandbox, and only reading is allowed",
-            hint="start without --read-only and KYMATUI_READ_ONLY to write",
-        )
     print(bring_about(Path(args.read_kubeconfig), args.read_context, args.situation))
     return 0

@@ -12,6 +12,7 @@ from typing import Final
 
 from kymatui.domain.deletion import AcceptedObjects, named
 from kymatui.domain.refs import ObjectRef
+from kymatui.domain.texts import counted
 from kymatui.engine.awaiting import THE_CLUSTERS, wait_gone
 from kymatui.engine.concurrency import each
 from kymatui.engine.deletion import delete_object
@@ -49,7 +50,7 @@ def refuse_unless_agreed(remaining: Instances, name: str, consent: Consent) -> N
         )
     if remaining.theirs and not consent.cascade:
         raise RefusedError(
-            f"{name} still manages {len(remaining.theirs)} object(s): {listed(remaining.theirs)}",
+            f"{name} still manages {counted(len(remaining.theirs), 'object')}: {listed(remaining.theirs)}",
             hint="delete them first, or ask for it with cascade",
         )
     refuse_unseen(remaining, name, consent.accepted)

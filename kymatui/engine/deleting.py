@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kymatui.domain.refs import ObjectRef
+from kymatui.domain.texts import counted
 from kymatui.engine.bundles import BundleHook
 from kymatui.engine.clearing import Consent, clear, refuse_unless_agreed, wait_until_gone
 from kymatui.engine.concurrency import each
@@ -161,7 +162,7 @@ class _Deletion:
                 self.run.backup.save(live)
             count = self._instances_of(live) if live is not None else 0  # the last request before it is deleted
             if count:
-                reason = f"{count} object(s) of its kind are there"
+                reason = f"{counted(count, 'object')} of its kind left"
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
             elif live is not None:
                 self._remove([step], "which has no instances", {step.ref: live})
@@ -263,4 +264,4 @@ class _Deletion:
         return tuple(one.words for one in found)
 
     def told(self) -> str:
-        return f"{len(self.gone)} object(s) are gone"
+        return f"{counted(len(self.gone), 'object')} deleted"

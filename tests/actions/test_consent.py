@@ -19,7 +19,7 @@ def plan(remaining: Instances) -> DeletionPlan:
 
 def test_a_consent_that_is_given_after_the_plan_was_made_holds_for_each_step_of_the_deletion() -> None:
     displayed = plan(Instances((Instance(FUNCTION, "u1"),)))
-    assert str(displayed.refusal).startswith("serverless still manages 1 object(s): Function billing/tax")
+    assert str(displayed.refusal).startswith("serverless still manages 1 object: Function billing/tax")
     assert unsaved(displayed).refusal is not None
     accepted = replace(displayed, request=replace(displayed.request, cascade=True))
     assert (accepted.refusal, unsaved(accepted).refusal) == (None, None)

@@ -65,7 +65,7 @@ def test_what_users_made_is_counted_and_deleted_first_and_then_the_kyma_lets_the
     found = json.loads(out)
     assert (status, found["charge"], found["turn"], found["outcome"]) == (2, "kyma", "clear", "refused")
     assert [one["object"] for one in found["remaining"] if one["byTheModule"]] == ["Serverless kyma-system/default"]
-    assert "still manages 3 object(s): Function" in err
+    assert "still manages 3 objects: Function" in err
     assert stations(out)["Delete them"] == "now"
     assert len(cluster.list(FUNCTION)) == 3
     kept = tmp_path / "kept.yaml"
@@ -99,7 +99,7 @@ def test_with_policy_ignore_the_default_resource_is_the_users_to_delete(run: Any
     assert run("policy", "keda", "Ignore", "--yes")[0] == 0
     status, _, err = run("delete", "keda", "--yes", "--no-backup")
     assert status == 2
-    assert "still manages 1 object(s): Keda" in err
+    assert "still manages 1 object: Keda" in err
 
 
 def test_42_unmanaging_instead_leaves_everything_where_it_is(run: Any, cluster: KubeCluster) -> None:
@@ -151,7 +151,7 @@ def test_51_a_resource_of_the_module_that_is_not_its_default_one_holds_the_delet
     cluster.apply(body, manager="user")
     status, out, err = run("delete", "transparent-proxy", "--yes", "-o", "json")
     assert status == 2
-    assert "still manages 1 object(s): TransparentProxy default/second" in err
+    assert "still manages 1 object: TransparentProxy default/second" in err
     assert json.loads(out)["turn"] == "clear"
     cluster.delete(ObjectRef(TRANSPARENT, "default", "second"))
 
@@ -174,7 +174,7 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
         cluster.apply(body, manager=manager)
     status, out, err = run("delete", "application-connector", "--yes", "-o", "json")
     own = {one["object"]: one["byTheModule"] for one in json.loads(out)["remaining"]}
-    assert (status, "still manages 2 object(s)" in err) == (2, True), err
+    assert (status, "still manages 2 objects" in err) == (2, True), err
     assert [own[f"Application default/{name}"] for name in owners] == [True, False, False]
     status, out, err = run("delete", "application-connector", "--dry-run")
     assert "kymatui only watches" not in out

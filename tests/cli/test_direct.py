@@ -356,7 +356,7 @@ def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_t
     status, out, err = run("delete", "backup-operator", "--yes")
     assert status == 2
     assert "Backup default/theirs" in out
-    assert "still manages 1 object(s): Backup" in err
+    assert "still manages 1 object: Backup" in err
     kept = tmp_path / "kept.yaml"
     status, out, _ = run("delete", "backup-operator", "--yes", "--cascade", "--backup", str(kept))
     assert (status, out) == (0, "backup-operator: 10 deleted\n")
@@ -451,7 +451,7 @@ def test_read_only_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> N
     for words in (["install", "backup-operator", "--yes"], ["upgrade", "mine", "--yes"], ["delete", "mine", "--yes"]):
         status, _, err = run("--read-only", *words)
         assert status == 4, words
-        assert "is read-only" in err
+        assert f"{words[0]} is refused: kymatui runs read-only (--read-only)" in err
     for words in (["plan", "registry-proxy"], ["install", "registry-proxy", "--dry-run"]):
         status, out, _ = run("--read-only", *words, "-o", "json")
         assert (status, set(actions(out))) == (0, {"create"})

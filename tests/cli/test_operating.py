@@ -132,7 +132,7 @@ def test_where_writing_is_forbidden_nothing_is_reconciled(
 ) -> None:
     ref = put(cluster, sandbox.registry, "shut", config_map("shut", SPACE))
     assert main(["--read-only", "reconcile", "manifest", "shut", "-n", SPACE]) == 4
-    assert "is read-only" in capsys.readouterr().err
+    assert "reconcile is refused: kymatui runs read-only" in capsys.readouterr().err
     assert state(cluster, ref) == ""
 
 

@@ -14,9 +14,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from kymatui.adapters.kube.connections import contexts
 from kymatui.adapters.kube.gate import only_reads
 from kymatui.cli import screen
-from kymatui.cli.commands import COMMANDS
+from kymatui.cli.commands import COMMANDS, by_name
 from kymatui.cli.main import main
 from kymatui.sandbox.faulting import FaultClient
 from kymatui.wiring import sandbox
@@ -208,10 +209,66 @@ def test_a_command_that_writes_is_refused_before_it_sends_anything_of_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(world.words(name), how, monkeypatch) == 4
-    assert [asked for asked in seen if not only_reads(*asked)] == []
-    said = capsys.readouterr().err
-    assert "read-only" in said
-    assert "Traceback" not in said
+    assert seen == [], "nothing is asked, so that no other refusal can come first"
+    cause = "--read-only" if how == "option" else "KYMATUI_READ_ONLY"
+    assert capsys.readouterr().err.splitlines()[0] == refusal(name, f"kymatui runs read-only ({cause})")
+
+
+def refusal(name: str, why: str) -> str:
+    return f"kymatui: {name.split()[0]} is refused: {why}"
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_context_that_is_read_only_by_configuration_refuses_in_the_same_way(
+    name: str,
+    world: World,
+    seen: list[tuple[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "config.toml").write_text('[contexts."*"]\nread_only = true\n')
+    monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
+    assert main(world.words(name)) == 4
+    assert seen == []
+    (context,) = contexts(str(world.kubeconfig))[0]
+    expected = refusal(name, f"context {context} is read-only (configuration file)")
+    assert capsys.readouterr().err.splitlines()[0] == expected
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if "--yes" in WRITING[name]])
+def test_an_audit_refuses_in_the_same_way(
+    name: str, world: World, seen: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--audit", *world.words(name)]) == 4
+    assert seen == []
+    assert capsys.readouterr().err.splitlines()[0] == refusal(name, "kymatui runs read-only (--audit)")
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if WRITING[name][1:2] in (["moduleaa"], ["moduleab"])])
+def test_a_fleet_and_a_runtime_are_refused_before_either_cluster_is_asked(
+    name: str, world: World, seen: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (["--remote", "dev-1"], ["--fleet"]):
+        if not {more[0]} <= set(dict(every_command())[name]._option_string_actions):
+            continue
+        assert main(["--read-only", *world.words(name), *more]) == 4
+        assert seen == []
+        assert capsys.readouterr().err.splitlines()[0] == refusal(name, "kymatui runs read-only (--read-only)")
+
+
+def test_a_command_that_asks_for_consent_is_one_that_writes() -> None:
+    asking = {name for name, parser in every_command() if {"--yes", "--typed"} & set(parser._option_string_actions)}
+    assert asking - {"plan"} <= {name.partition(" --")[0] for name in WRITING}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_table_of_commands_says_which_examples_write(name: str) -> None:
+    command = by_name(name.split()[0])
+    assert command is not None
+    parser = argparse.ArgumentParser()
+    command.load().configure(parser)
+    assert command.writes(parser.parse_args(ALL[name][1:])) is (name in WRITING)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -222,7 +279,8 @@ def test_a_command_without_an_example_sends_nothing_that_writes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(world.words(name), "option", monkeypatch) in (0, 1, 2, 4)
+    status = run(world.words(name), "option", monkeypatch)
+    assert status in (0, 1, 2, 64), "4 would be a command that writes and of which the table says that it reads"
     assert [asked for asked in seen if not only_reads(*asked)] == []
     assert "Traceback" not in capsys.readouterr().err
 

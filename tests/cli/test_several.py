@@ -178,7 +178,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     status, out, err = run("delete", *both, "--yes")
     assert (status, out) == (2, "")
     assert "Backup default/theirs" in err
-    assert "still manages 1 object(s): Backup" in err
+    assert "still manages 1 object: Backup" in err
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(deleting, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")

@@ -119,7 +119,7 @@ def test_what_would_block_a_deletion_is_listed_and_refused_before_anything_is_ed
     for words in (["serverless"], ["serverless", "telemetry"]):
         status, out, err = run(capsys, "disable", *words, "--yes")
         assert (status, out) == (2, "")
-        assert "serverless still manages 3 object(s): Function" in err
+        assert "serverless still manages 3 objects: Function" in err
         assert "--cascade" in err
         assert "Function shop/price" in err, "the plan lists them"
     status, out, _ = run(capsys, "disable", "serverless", "--dry-run", "-o", "json")
@@ -256,7 +256,7 @@ def test_read_only_plans_and_writes_nothing(capsys: pytest.CaptureFixture[str]) 
     assert "is uninstalled (1.4.0)" in out
     status, _, err = run(capsys, "--read-only", "disable", "keda", "--yes")
     assert status == 4
-    assert "read-only: the Kyma is not edited" in err
+    assert "disable is refused: kymatui runs read-only (--read-only)" in err
     assert module(capsys, "keda")["managed"] is True
 
 

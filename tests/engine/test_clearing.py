@@ -41,7 +41,7 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
     place.raw.forget_kinds()
     each(wanted, make_thing, stop)
     try:
-        with pytest.raises(RefusedError, match=r"still manages 200 object\(s\).* and 190 more"):
+        with pytest.raises(RefusedError, match=r"still manages 200 objects.* and 190 more"):
             uninstall("module", place.namespace, place.cluster, options=IMPATIENT)
         for _ in range(2):
             with pytest.raises(PartlyDoneError, match=f"held by {held}") as caught:

@@ -64,7 +64,7 @@ def test_a_module_goes_to_nothing(place: Place) -> None:
 def test_the_manager_stays_as_long_as_users_have_what_it_manages(place: Place) -> None:
     install(place, bundle(place, *module(place)))
     place.kubectl(make.custom(place.group, "Thing", "theirs", place.namespace))
-    with pytest.raises(RefusedError, match=r"still manages 1 object\(s\): Thing .*/theirs"):
+    with pytest.raises(RefusedError, match=r"still manages 1 object: Thing .*/theirs"):
         remove(place)
     assert place.get("apps/v1", "Deployment", "manager") is not None
     remove(place, cascade=True)
@@ -248,7 +248,7 @@ def test_after_a_deletion_that_was_cut_off_an_installation_begins_anew(place: Pl
     what = bundle(place, *module(place), resource=make.custom(place.group, "Thing", "default"))
     install(place, what)
     place.fault("error", verb="delete", resource="deployments.apps")
-    with pytest.raises(PartlyDoneError, match=r"1 object\(s\) are gone"):
+    with pytest.raises(PartlyDoneError, match=r"1 object deleted"):
         remove(place, limits=replace(IMPATIENT, patience=replace(LIMITS.patience, attempts=2)))
     place.fault("clear")
     assert place.get(f"{place.group}/v1", "Thing", "default") is None

@@ -34,8 +34,6 @@ class AdoptCommand:
         if len(names) > 1:
             refuse_words_for_one(args)
         with opened(args, once=args.dry_run) as place:
-            if not args.dry_run:
-                place.may_write()
             orders = [Order(name, _source(place, name), place.namespace) for name in names]
             if len(orders) > 1:
                 return carry_out_several(place, "adopt", orders)

@@ -52,8 +52,6 @@ class DeleteCommand:
         if args.backup and len(names) > 1:
             raise UsageError("--backup is about one module", hint="several have a file each, which is told")
         with opened(args, once=args.dry_run) as place:
-            if not args.dry_run:
-                place.may_write()
             return _Deletions(place).go(names)
 
 

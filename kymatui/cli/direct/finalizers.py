@@ -43,8 +43,6 @@ class FinalizersCommand:
         if bool(args.object) != bool(args.remove):
             raise UsageError("--object and --remove belong together", hint="one finalizer of one object")
         with opened(args, once=True) as place:
-            if args.remove:
-                place.may_write()
             seen = Departing(place.session, place.cluster).look(args.name, place.namespace)
             place.require_module(seen)
             found = held(seen, place.cluster)

@@ -73,8 +73,6 @@ class InstallCommand:
         if len(names) != 1:
             refuse_words_for_one(args)
         with opened(args, once=args.dry_run) as place:
-            if not args.dry_run:
-                place.may_write()
             if every:
                 return upgrade_all(place)
             return self._one(place, names[0]) if len(names) == 1 else self._several(place, names)
@@ -148,8 +146,6 @@ class ApplyCommand:
         from kymatui.wiring.plan_files import read_plan
 
         with opened(args, once=args.dry_run) as place:
-            if not args.dry_run:
-                place.may_write()
             plan = read_plan(Path(args.plan))
             refuse_managed(place, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
             return carry_out(place, plan)

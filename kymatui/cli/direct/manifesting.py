@@ -43,8 +43,6 @@ class ManifestCommand:
         if args.version and len(names) > 1:
             raise UsageError("--version is about one module", hint="name that alone")
         with opened(args, once=args.dry_run) as place:
-            if not args.dry_run:
-                place.may_write()
             manifesting = Manifesting(place.session)
             if len(names) > 1:
                 return write_several(place, manifesting, names)

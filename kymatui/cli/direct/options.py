@@ -17,7 +17,7 @@ from kymatui.cli.names import require_namespace, unknown_module
 from kymatui.cli.printing import say
 from kymatui.domain.remembering import Memory
 from kymatui.domain.texts import plain
-from kymatui.errors import CancelledError, ConfigurationError, ReadOnlyError, RefusedError, UsageError
+from kymatui.errors import CancelledError, ConfigurationError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.domain.direct import Choice
@@ -190,11 +190,6 @@ class Place:
 
         if seen.charge is Charge.NOBODY and (found := self.catalog).row(seen.module) is None:
             raise unknown_module(found, seen.module)
-
-    def may_write(self) -> None:
-        """Raises ReadOnlyError where nothing may be written."""
-        if self.cluster.read_only:
-            raise ReadOnlyError(f"{self.cluster.name} is read-only", hint="nothing was changed")
 
 
 @contextmanager

@@ -36,8 +36,6 @@ class RestoreCommand:
         if not args.file:
             return _list(args.output)
         with opened(args, once=True) as place:
-            if not args.dry_run:
-                place.may_write()
             return _Restoration(place).go()
 
 
