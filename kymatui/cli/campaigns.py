@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.asking import confirm, untouched
 from kymatui.cli.direct.options import cancellable
 from kymatui.cli.editing import action_words
+from kymatui.cli.names import require_in_fleet
 from kymatui.cli.printing import markdown, say, table
 from kymatui.cli.targets import plan_document, plan_text
 from kymatui.cli.uninstalling import consent_of
@@ -67,7 +68,8 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
         legs = campaign.plan(chosen(args, options))
         target = campaign.target
         assert target is not None
-        _require_known(legs, toggle.module, campaign.offered)
+        if all(leg.outcome in (Outcome.REFUSED, Outcome.UNREACHED) for leg in legs):
+            require_in_fleet(options.control, [toggle.module], [toggle.channel] if toggle.channel else [])
         planned, begun = (sum(leg.outcome is one for leg in legs) for one in (Outcome.PLANNED, Outcome.UNDER_WAY))
         if args.dry_run or not planned + begun:
             say(_text(target, legs, toggle, args.output))
@@ -84,17 +86,9 @@ def run(args: argparse.Namespace, toggle: Toggle) -> int:
         return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
 
 
-def _require_known(legs: Sequence[Leg], module: str, offered: frozenset[str]) -> None:
-    """Raise UnknownNameError for a module that the catalog has not, and none of the runtimes that answered."""
-    from kymatui.domain.campaigns import Outcome
-
-    if offered and module not in offered and all(leg.outcome in (Outcome.REFUSED, Outcome.UNREACHED) for leg in legs):
-        raise UnknownNameError.near("module", module, offered, hint="`kymatui matrix` lists the modules of the fleet")
-
-
 def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
     """The names (with their namespaces) of the runtimes that the words choose, in order."""
-    from kymatui.cli.fleet import is_chosen, require_drift, selected
+    from kymatui.cli.fleet import choose, require_drift, selected
 
     _, fleet, notes = selected(options.control, args.selector)
     for note in notes:
@@ -112,7 +106,8 @@ def chosen(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
     for name in args.runtime or ():
         if name not in known:
             raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")
-    found = [one for one in fleet.runtimes if is_chosen(one, words) and (not args.runtime or one.name in args.runtime)]
+    chosen_ones = choose(fleet, options.control, words)
+    found = [one for one in chosen_ones if not args.runtime or one.name in args.runtime]
     if not found:
         raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")
     return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]

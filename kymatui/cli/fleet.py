@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.names import require_in_fleet
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
 from kymatui.domain.texts import counted
 from kymatui.errors import InvalidError, KymatuiError, UsageError
@@ -51,9 +52,10 @@ class FleetCommand:
         from kymatui.cli.connecting import remote_wanted
         from kymatui.domain.fleets import version_matrix
 
-        cluster, fleet, notes = selected(remote_wanted(args)[0].control, args.selector)
+        control = remote_wanted(args)[0].control
+        cluster, fleet, notes = selected(control, args.selector)
         require_drift(fleet, args)
-        chosen = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
+        chosen = choose(fleet, control, args)
         for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
             say(f"kymatui: {note}", sys.stderr)
         if self.matrix:
@@ -85,6 +87,15 @@ def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
     """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
     if args.drifting and fleet.unknown_drift is not None:
         raise KymatuiError(f"drift is not known: {fleet.unknown_drift}", hint="leave out --drifting")
+
+
+def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
+    """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
+    found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
+    if not found:
+        modules = [args.module.partition("@")[0]] if args.module else []
+        require_in_fleet(control, modules, [args.channel] if args.channel else [])
+    return found
 
 
 def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:

@@ -11,6 +11,7 @@ from kymatui.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.domain.rows import Catalog
+    from kymatui.wiring.options import SessionOptions
     from kymatui.wiring.pairs import PairSession
     from kymatui.wiring.sessions import CatalogSession
 
@@ -35,9 +36,32 @@ def require_known(session: CatalogSession | PairSession, names: Sequence[str], c
         if seen.row(name) is None:
             raise unknown_module(seen, name)
     if channel and channel not in seen.channels:
-        raise UnknownNameError.near(
-            "channel", channel, seen.channels, where=f"in {seen.cluster}", hint=f"channels: {', '.join(seen.channels)}"
-        )
+        raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
+
+
+def require_in_fleet(control: SessionOptions, modules: Sequence[str], channels: Sequence[str]) -> None:
+    """Raise UnknownNameError for a module or a channel that no runtime and no catalog of a control plane has.
+
+    To be asked only where a name chose nothing: it lists the whole control plane.
+    """
+    from kymatui.wiring.engine import context_name
+    from kymatui.wiring.fleets import fleet_names
+
+    known = fleet_names(control) if [*modules, *channels] else None
+    if known is None:
+        return
+    where = f"in the control plane {context_name(control)}"
+    for name in modules:
+        if name not in known.modules:
+            hint = "`kymatui matrix` lists the modules of the fleet"
+            raise UnknownNameError.near("module", name, known.modules, where=where, hint=hint)
+    for channel in channels:
+        if channel not in known.channels:
+            raise _unknown_channel(channel, sorted(known.channels), where)
+
+
+def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownNameError:
+    return UnknownNameError.near("channel", channel, known, where=where, hint=f"channels: {', '.join(known)}")
 
 
 def require_namespace(session: CatalogSession | PairSession, args: argparse.Namespace) -> None:

@@ -65,8 +65,6 @@ class Campaign:
         self._begun: frozenset[str] = frozenset()
         self.target: ClusterTarget | None = None
         """The control plane, once something is planned."""
-        self.offered: frozenset[str] = frozenset()
-        """The modules of its catalog, once something is planned."""
         self._uninstalls: dict[str, Sequence[Uninstall]] = {}
         """What each runtime's plan showed of the modules that it uninstalls."""
 
@@ -84,7 +82,6 @@ class Campaign:
         with self._listed(runtimes) as plane, ThreadPoolExecutor(AT_ONCE, thread_name_prefix="plan") as pool:
             self.target = replace(target_of(plane.home.client), namespace=self._options.control.namespace)
             self._begun = CampaignBook(plane.home.name, self._toggle).unfinished()
-            self.offered = plane.modules()
             return _without_strangers(list(pool.map(planned, runtimes)))
 
     @contextmanager

@@ -99,12 +99,6 @@ class ControlPlane:
                 known = self._indices[feed] = (whole, _index(feed, whole))
         return known[1].get(key if feed in (_KYMAS.feed, _MANIFESTS.feed) else (key[0], ""), ())
 
-    def modules(self) -> frozenset[str]:
-        """The modules of its release metas; none where they may not be listed."""
-        from kymatui.domain.fleets import metas_by_module
-
-        return frozenset(module for _, module in metas_by_module(self._feeds.objects(_METAS.feed)))
-
     def retry(self) -> None:
         self._feeds.retry()
 

@@ -16,6 +16,7 @@ from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, Us
 from kymatui.wiring.controllers import found_rules
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.kinds import KYMA_KINDS
+from kymatui.wiring.namespaces import require_namespace
 from kymatui.wiring.runtime_names import remember_pair
 from kymatui.wiring.runtime_sessions import GIVE_UP_SECONDS, RuntimeSession
 from kymatui.wiring.runtimes import owner_of
@@ -77,6 +78,8 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> Key:
     if keys:
         several = ", ".join("/".join(key) for key in keys)
         raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
+    if within or namespace:
+        require_namespace(home.client, within or namespace)
     known = [one for _, one in runtimes_of(home, namespace)]
     where = f"in the control plane {home.name}"
     raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")

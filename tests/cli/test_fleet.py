@@ -100,3 +100,53 @@ def test_a_runtime_behind_a_control_plane_is_checked_as_one_cluster_is(capsys: p
     assert main(["disable", "serverless", "--remote", "skr", "--yes", "-o", "json"]) == 2
     found = json.loads(capsys.readouterr().out)
     assert (found["outcome"], len(found["uninstalls"][0]["remaining"])) == ("refused", 4)
+
+
+MISSES = (
+    (("fleet", "--module", "kedaa"), 'no module "kedaa" in the control plane kcp; did you mean keda'),
+    (("matrix", "--module", "kedaa@1.0.0"), 'no module "kedaa" in the control plane kcp; did you mean keda'),
+    (
+        ("fleet", "--channel", "regula", "-o", "json"),
+        'no channel "regula" in the control plane kcp; did you mean regular',
+    ),
+    (("matrix", "--channel", "regula"), 'no channel "regula"'),
+    (("fleet", "-l", "kyma-project.io/broker-plan-name=azure", "--module", "kedaa"), 'no module "kedaa"'),
+    (("fleet", "--group", "plan", "--module", "kedaa"), 'no module "kedaa"'),
+    (("enable", "keda", "--fleet", "--having", "kedaa", "--dry-run"), 'no module "kedaa"'),
+    (("enable", "keda", "--fleet", "--in-channel", "regula", "--dry-run"), 'no channel "regula"'),
+    (("enable", "keda", "--fleet", "--runtime", "skrr", "--dry-run"), 'no runtime "skrr"; did you mean skr'),
+    (("enable", "kedaa", "--fleet", "--runtime", "skr", "--dry-run"), 'no module "kedaa"'),
+    (("channel", "keda", "regula", "--fleet", "--runtime", "skr", "--dry-run"), 'no channel "regula"'),
+    (("channel", "keda", "regula", "--remote", "skr", "--dry-run"), 'no channel "regula"'),
+    (("compare", "skrr"), 'no runtime "skrr" in the control plane kcp; did you mean skr'),
+    (("sync", "skrr"), 'no runtime "skrr"'),
+    (("windows", "skrr"), 'no runtime "skrr"'),
+    (("watchers", "skrr"), 'no runtime "skrr"'),
+    (("audit", "--remote", "skrr"), 'no runtime "skrr"'),
+    (("catalog", "--remote", "skrr"), 'no runtime "skrr"'),
+    (("module", "kedaa", "--remote", "skr"), 'no module "kedaa"'),
+    (("checks", "kedaa", "--remote", "skr"), 'no module "kedaa"'),
+    (("events", "kedaa", "--remote", "skr"), 'no module "kedaa"'),
+    (("catalog", "--remote", "skr", "-n", "kcp-syste"), 'no namespace "kcp-syste"'),
+    (("fleet", "-n", "kcp-syste"), 'no namespace "kcp-syste"'),
+    (("matrix", "-n", "kcp-syste"), 'no namespace "kcp-syste"'),
+)
+
+
+@pytest.mark.parametrize(("words", "said"), MISSES, ids=[" ".join(words) for words, _ in MISSES])
+def test_a_name_that_nothing_has_is_a_usage_error(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *words)
+    assert (status, said in err) == (64, True), err
+    assert "json" in words or out == ""
+
+
+def test_a_name_that_is_offered_and_that_no_runtime_has_chooses_none(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "matrix", "-o", "json")
+    running = set(json.loads(out)["modules"])
+    _, out, _ = run(capsys, "catalog", "-o", "json")
+    offered = {one["name"] for one in json.loads(out)["modules"]} - running
+    assert offered, "the sample offers modules that no runtime has"
+    assert runtimes(capsys, "--module", min(offered)) == []
+    assert runtimes(capsys, "--module", "keda@0.0.1") == []
