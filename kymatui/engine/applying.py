@@ -27,6 +27,7 @@ from kymatui.engine.ports import Object
 from kymatui.engine.pruning import Losses, others_claim, phases
 from kymatui.engine.refusing import refuse
 from kymatui.engine.running import Progress, Run
+from kymatui.engine.saving import save, save_deletions
 from kymatui.engine.sighting import conflicts_of, is_yielding, observe
 from kymatui.errors import (
     CancelledError,
@@ -119,6 +120,7 @@ class _Application:
         self._keeper = keeper_for(self._bundle, run.cluster, run.clock)
         previous = revived(self._keeper.read())
         self._verify(previous, objects=check)
+        save_deletions(run, plan.steps, self._losses)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
         run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
@@ -283,6 +285,10 @@ class _Application:
             return inventory
         return self._keeper.note(replace(inventory, resource_created=True))
 
+    @property
+    def _losses(self) -> Losses:
+        return Losses(self.run.cluster, own_holder(self._bundle), self.run.cancel, self.run.limits.width)
+
     def _prune(self) -> None:
         for whole in phases(self.plan.steps):
             phase = [step for step in whole if not self._takes_unseen(step)]
@@ -306,12 +312,13 @@ class _Application:
         live = self.run.cluster.get(step.ref)
         if live is None:
             return False
-        mine = own_holder(self._bundle)
-        loss = Losses(self.run.cluster, mine, self.run.cancel, self.run.limits.width).of(live)
+        loss = self._losses.of(live)
         named = zip(loss.names, loss.uids, strict=True)
         unseen = [name for name, uid in named if uid not in step.takes]
         if unseen:
             self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
+        else:
+            save(self.run, live, loss)
         return bool(unseen)
 
     def _delete(self, step: Step) -> str:

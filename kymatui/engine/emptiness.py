@@ -29,10 +29,11 @@ _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-ro
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Something in a namespace, in words; the uid is "" for a kind that may not be listed."""
+    """Something in a namespace, in words; without an object for a kind that may not be listed."""
 
     words: str
     uid: str = ""
+    ref: ObjectRef | None = None
 
 
 def others_in(
@@ -67,7 +68,7 @@ def _others(
         return [Other(f"{kind.resource}, which may not be listed")]
     refs = [(ObjectRef(kind.gvk, namespace, body["metadata"]["name"]), body) for body in bodies]
     return [
-        Other(str(ref), str(body["metadata"].get("uid") or ""))
+        Other(str(ref), str(body["metadata"].get("uid") or ""), ref)
         for ref, body in refs
         if not (_comes_and_goes(ref, body["metadata"]) or is_ours(ref, body))
     ]

@@ -185,6 +185,11 @@ class Backup(Protocol):
         """Saves the object as it is, in place of an earlier state."""
         ...
 
+    @property
+    def words(self) -> str:
+        """How many objects are saved, and where."""
+        ...
+
 
 class Blobs(Protocol):
     """Where content comes from that is named by its digest, or by an address."""

@@ -82,11 +82,12 @@ def prune_steps(
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What goes with an object that others live in: names, and their uids."""
+    """What goes with an object that others live in: names, their uids, and the objects that are known."""
 
     names: tuple[str, ...] = ()
     uids: tuple[str, ...] = ()
     unknown: bool = False
+    refs: tuple[ObjectRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +105,14 @@ class Losses:
         if is_definition(ref):
             kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([live])})
             found = count((), self.cluster, kinds, self.cancel, self.width)
-            names = tuple(str(one.ref) for one in found.instances)
-            return Loss(names, tuple(one.uid for one in found.instances), bool(found.unknown))
+            refs = tuple(one.ref for one in found.instances)
+            uids = tuple(one.uid for one in found.instances)
+            return Loss(tuple(map(str, refs)), uids, bool(found.unknown), refs)
         if not is_namespace(ref):
             return Loss()
         others = others_in(self.cluster, ref.name, lambda _, body: holder(body) == self.mine, self.cancel, self.width)
-        return Loss(tuple(one.words for one in others), tuple(one.uid for one in others))
+        refs = tuple(one.ref for one in others if one.ref is not None)
+        return Loss(tuple(one.words for one in others), tuple(one.uid for one in others), refs=refs)
 
 
 def _instances(loss: Loss) -> str:

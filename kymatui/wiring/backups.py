@@ -17,6 +17,7 @@ from kymatui.errors import ClusterError, ConfigurationError
 
 if TYPE_CHECKING:
     from kymatui.engine.departing import Departure
+    from kymatui.engine.plans import Plan
     from kymatui.engine.ports import Cluster
 
 Object = dict[str, Any]
@@ -113,6 +114,15 @@ class BackupFile:
         """How many Secrets are saved without their data."""
         return sum(body.get("kind") == "Secret" for body in self._bodies.values())
 
+    @property
+    def words(self) -> str:
+        return self.words_with(0)
+
+    def words_with(self, others: int) -> str:
+        """Return what is saved here, and `others` beside it in another file."""
+        left_out = f" (without the data of {counted(self.secrets, 'Secret')})" if self.secrets else ""
+        return f"{counted(self.count + others, 'object')} saved in {self._path}{left_out}"
+
     def _put(self, body: Object) -> bool:
         """Whether the file has to be written again: a status that changed is in no backup."""
         from kymatui.engine.ordering import clean
@@ -142,10 +152,7 @@ class DeletionBackup:
 
     @property
     def words(self) -> str:
-        count = self.own.count + (self.manifest.count if self.manifest is not self.own else 0)
-        left_out = f" (without the data of {counted(self.own.secrets, 'Secret')})" if self.own.secrets else ""
-        saved = f"{counted(count, 'object')} saved"
-        return f"{saved} in {self.path}{left_out}"
+        return self.own.words_with(self.manifest.count if self.manifest is not self.own else 0)
 
 
 def save_deletion(path: Path, seen: Departure, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
@@ -168,6 +175,17 @@ def save_deletion(path: Path, seen: Departure, cluster: Cluster, manifests_on: C
         manifest = []
     own.write(dict.fromkeys([*manifest, *refs]))
     return DeletionBackup(path, own, elsewhere)
+
+
+def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
+    """Return where an upgrade saves what it deletes, in the folder of the deletions; None where it deletes nothing."""
+    from kymatui.engine.plans import Action
+
+    if not plan.of(Action.DELETE):
+        return None
+    name = plan.bundle.name
+    heading = f"{name} {plan.intent.adopted_version}".rstrip() + f" in {cluster.name}"
+    return BackupFile(backup_path(cluster.name, name, time.time()), cluster, (heading,))
 
 
 def _heading(seen: Departure) -> tuple[str, ...]:

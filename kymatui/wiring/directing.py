@@ -334,14 +334,12 @@ class Directing:
     def carry_out(self, plan: Plan, report: Report) -> str:
         """The job; what lifecycle-manager took up meanwhile is refused."""
         from kymatui.engine.applying import apply
-        from kymatui.engine.running import begin
-        from kymatui.wiring.engine import journal_path
+        from kymatui.wiring.applying import begin_plan
 
         standing = self.standing(plan.bundle.name, plan.bundle.namespace)
         if standing.refusals:
             raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
-        journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
-        with begin(self._cluster, cancel=report.cancel, journal=journal, tell=report.tell, purpose=plan.purpose) as run:
+        with begin_plan(plan, self._cluster, report.cancel, report.tell) as run:
             ended = apply(plan, run)
         return f"{len(ended.written)} written, {len(ended.deleted)} deleted"
 

@@ -308,8 +308,8 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
     """Shows the plan, asks, and does it; the exit status. See `applying.apply` for `just_made`."""
     from kymatui.engine.applying import apply
     from kymatui.engine.refusing import grouped, title
-    from kymatui.engine.running import Limits, begin
-    from kymatui.wiring.engine import journal_path
+    from kymatui.engine.running import Limits
+    from kymatui.wiring.applying import begin_plan
 
     args, form = place.args, place.args.output
     if plan.changes_nothing:
@@ -330,12 +330,9 @@ def carry_out(place: Place, plan: Plan, *, just_made: bool = False) -> int:
         yes=args.yes,
     )
     limits = Limits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
-    journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
     with cancellable() as cancel:
         try:
-            with begin(
-                place.cluster, cancel=cancel, journal=journal, tell=Teller(), limits=limits, purpose=plan.purpose
-            ) as run:
+            with begin_plan(plan, place.cluster, cancel, Teller(), limits) as run:
                 outcome = apply(plan, run, wait=args.wait, just_made=just_made)
         except KymatuiError:
             if form != "table":

@@ -141,25 +141,17 @@ class _Several:
 
     def _apply(self, leg: _Leg, cancel: Any) -> _Leg:
         from kymatui.engine.applying import apply
-        from kymatui.engine.running import Limits, begin
-        from kymatui.wiring.engine import journal_path
+        from kymatui.engine.running import Limits
+        from kymatui.wiring.applying import begin_plan
 
         plan, seconds = leg.plan, self._args.timeout
         for attempt in range(_ATTEMPTS):
             assert plan is not None
             refuse_managed(self._place, plan.bundle.name, direct=True)  # others work on, too
-            journal = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
             limits = Limits(ready=seconds, hooks=seconds, gone=seconds)
             run: Run
             try:
-                with begin(
-                    self._place.cluster,
-                    cancel=cancel,
-                    journal=journal,
-                    tell=Teller(),
-                    limits=limits,
-                    purpose=plan.purpose,
-                ) as run:
+                with begin_plan(plan, self._place.cluster, cancel, Teller(), limits) as run:
                     apply(plan, run, wait=self._args.wait, just_made=self._args.yes)
                 return replace(leg, plan=plan)
             except OutdatedError as error:  # nothing was written: somebody else was faster

@@ -21,6 +21,8 @@ _BEFORE = 20  # characters of what two values have in common, before what they h
 
 def changes_text(plan: Plan, form: str) -> str:
     """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
+    from kymatui.engine.saving import saving_words
+
     draw = markdown if form == "md" else table
     before = [step for step in plan.hooks if step.event.startswith("pre-")]
     after = [step for step in plan.hooks if not step.event.startswith("pre-")]
@@ -31,6 +33,7 @@ def changes_text(plan: Plan, form: str) -> str:
     parts += ["\n".join(plain(line) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [f"missing right: {right}" for right in plan.missing]
     parts += [f"note: {plain(note)}" for note in plan.notes]
+    parts += [saved] if (saved := saving_words(plan.steps)) else []
     hooks = f", {counted(len(plan.hooks), 'hook')}" if plan.hooks else ""
     return "\n\n".join([*parts, counts(plan.steps) + hooks])
 
@@ -45,8 +48,11 @@ def _adopted(plan: Plan) -> str:
 
 
 def change_counts(steps: Iterable[Step]) -> str:
-    """Return how many objects change, for the question before it."""
-    return counts(step for step in steps if step.action.value != "same")
+    """Return how many objects change, and that what is deleted is saved, for the question before it."""
+    from kymatui.engine.saving import saving
+
+    changed = [step for step in steps if step.action.value != "same"]
+    return counts(changed) + (", backup saved" if saving(changed) else "")
 
 
 def counts(steps: Iterable[Step]) -> str:
@@ -97,7 +103,9 @@ def grant_lines(grant: Grant) -> list[str]:
 
 
 def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
-    """`{"cluster", "name", "version", "steps": […], "hooks": […], "outcome"}`."""
+    """`{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
+    from kymatui.engine.saving import saving
+
     return {
         "cluster": plan.cluster,
         "name": plan.bundle.name,
@@ -121,6 +129,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         ],
         "missing": [str(right) for right in plan.missing],
         "notes": list(plan.notes),
+        "saved": saving(plan.steps),
         "outcome": outcome,
     }
 

@@ -12,6 +12,7 @@ from kymatui.domain.texts import counted
 from kymatui.engine.diffing import FieldChange
 from kymatui.engine.plans import Action, Plan, Step
 from kymatui.engine.refusing import grouped
+from kymatui.engine.saving import saving_words
 from kymatui.ui.presenters.documents import as_yaml
 from kymatui.wiring.directing import Standing, is_lower
 
@@ -154,6 +155,8 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[Standing]) -> Iterator[
             yield f"an earlier run on {standing.module} was cut off, and is finished by this"
     for plan in plans:
         yield from plan.notes
+        if saved := saving_words(plan.steps):
+            yield f"{plan.bundle.name}: {saved}" if len(plans) > 1 else saved
 
 
 def _grants(plans: Sequence[Plan]) -> Iterator[str]:

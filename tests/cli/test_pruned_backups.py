@@ -1,0 +1,148 @@
+"""What an upgrade deletes is saved first, as what a deletion deletes is."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+
+from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.running import Progress
+from kymatui.ui.presenters.installing import preview
+from kymatui.wiring import SessionOptions, open_session
+from kymatui.wiring.backups import backups, read_backup
+from kymatui.wiring.directing import Directing, Standing
+from kymatui.wiring.jobs import Report
+from kymatui.wiring.plan_files import read_plan
+from tests.cli.intruding import DEFINITION, Json, Stage, run
+from tests.cli.unseen import ask
+from tests.sandboxes.starting import told_sandbox
+
+pytestmark = pytest.mark.xdist_group("pruned")  # one sandbox for all of them
+
+SECRET = GroupVersionKind("", "v1", "Secret")
+
+
+@pytest.fixture(scope="module")
+def installing() -> Iterator[Path]:
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+@pytest.fixture
+def stage(installing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(installing))
+    found = Stage(installing, tmp_path)
+    found.number = abs(hash(request.node.name)) % 10**9
+    return found
+
+
+def rewrite(stage: Stage, version: str, *more: Json, without: str = "") -> None:
+    """Adds objects to a version's file, or takes those of a kind out."""
+    file = stage.source(version)
+    bodies = [body for body in yaml.safe_load_all(file.read_text()) if body["kind"] != without]
+    file.write_text(yaml.safe_dump_all([*bodies, *more]))
+
+
+def installed(stage: Stage) -> None:
+    meta = {"name": "token"}
+    words = stage.installing("1")
+    rewrite(stage, "1", {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": {"key": "hush"}})
+    assert run(words).status == 0
+    stage.make_thing()
+
+
+def upgrading(stage: Stage) -> list[str]:
+    """To a version without the Secret, one of the ConfigMaps, and the CRD."""
+    words = [word for word in stage.installing("2", "upgrade") if word != "--yes"]
+    rewrite(stage, "2", without=DEFINITION.kind)
+    return [*words, "--prune-definitions"]
+
+
+def saved(stage: Stage) -> dict[tuple[str, str], Json]:
+    (one,) = backups()
+    assert (one.module, one.cluster) == (stage.name, stage.cluster.name)
+    return {(body["kind"], body["metadata"]["name"]): body for body in read_backup(one.path)}
+
+
+def is_whole(stage: Stage) -> None:
+    found = saved(stage)
+    names = {
+        ("Secret", "token"),
+        ("ConfigMap", "only-1"),
+        ("Thing", "theirs"),
+        (DEFINITION.kind, stage.definition.name),
+    }
+    assert set(found) == names
+    assert "data" not in found["Secret", "token"], "as in the backups of deletions"
+    assert found["ConfigMap", "only-1"]["data"] == {"version": "1"}
+
+
+def test_an_upgrade_saves_what_it_deletes_and_its_plan_says_so(stage: Stage) -> None:
+    installed(stage)
+    asked = ask(upgrading(stage), lambda: None)
+    assert asked.status == 0, asked
+    assert "the 4 objects that this deletes are saved first" in asked.shown
+    assert asked.shown.splitlines()[-1].endswith("backup saved. [y/N] ")
+    assert "4 objects saved in" in asked.err
+    assert "without the data of 1 Secret" in asked.err
+    is_whole(stage)
+    assert not stage.has_thing()
+    assert run(["restore", stage.name, "--yes"]).status == 0
+    assert stage.data("only-1") == {"version": "1"}
+
+
+def test_the_document_says_what_is_saved(stage: Stage) -> None:
+    installed(stage)
+    shown = json.loads(run([*upgrading(stage), "--dry-run", "-o", "json"]).out)
+    assert shown["saved"] == 4
+    assert backups() == [], "a plan saves nothing"
+
+
+class Heard:
+    """Stands for the report of a job."""
+
+    def __init__(self) -> None:
+        self.cancel = threading.Event()
+        self.words: list[str] = []
+
+    def tell(self, progress: Progress) -> None:
+        self.words.append(progress.words)
+
+
+def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
+    installed(stage)
+    file = stage.folder / "plan.json"
+    words = upgrading(stage)
+    assert run(["plan", *words[1:], "--out", str(file)]).status == 0
+    plan = read_plan(file)
+    standing = Standing(stage.name, (), "", None, ())
+    assert "the 4 objects that this deletes are saved first" in preview([plan], [standing]).warnings
+    session = open_session(SessionOptions(str(stage.kubeconfig)))
+    session.start(lambda: None)
+    try:
+        session.wait_complete(20.0)
+        heard = Heard()
+        Directing(session).carry_out(plan, cast("Report", heard))
+    finally:
+        session.close()
+    is_whole(stage)
+    assert any(words.startswith("4 objects saved in") for words in heard.words)
+
+
+def test_what_cannot_be_saved_is_not_deleted_and_nothing_is_written(stage: Stage) -> None:
+    installed(stage)
+    (stage.folder / "state" / "kymatui" / "backups").write_text("a file where the folder has to be")
+    ended = run([*upgrading(stage), "--yes"])
+    assert ended.status not in (0, 3), ended
+    assert "cannot" in ended.err
+    assert stage.data("only-1") == {"version": "1"}
+    assert stage.data("only-2") is None
+    assert stage.cluster.get(ObjectRef(SECRET, stage.name, "token")) is not None
