@@ -16,8 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from kymatui.adapters.addresses import WEB, shown
 from kymatui.adapters.limits import LARGEST_CATALOG
-from kymatui.adapters.web import WEB, fetch, shown
+from kymatui.adapters.web import fetch
 from kymatui.domain.objects import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml import YamlError, documents

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from kymatui.adapters.addresses import WEB, is_same_host, parts_of
 from kymatui.adapters.blobs import BlobCache
 from kymatui.adapters.limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE, MOST_INDEX_ENTRIES
 from kymatui.adapters.oci.credentials import Credentials, DockerCredentials
@@ -82,7 +82,7 @@ class ChartFetcher:
             return self._from_registry(reference, version, provenance)
         if repository:
             return self._from_repository(repository, reference, version, provenance)
-        if urlsplit(reference).scheme in ("http", "https"):
+        if parts_of(reference).scheme in WEB:
             return self._from_url(reference, None, provenance)
         raise HelmError(
             f"{reference!r} is neither a URL nor a file here",
@@ -93,7 +93,7 @@ class ChartFetcher:
         """The index of a repository, asked for once."""
         if repository not in self._indexes:
             url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
-            query = urlsplit(repository).query
+            query = parts_of(repository).query
             content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
             if sum(map(content.count, (b"\n", b",", b"[", b"{"))) > MOST_INDEX_ENTRIES:
                 raise RegistryError(f"{url} has more than {MOST_INDEX_ENTRIES:,} lines or entries")
@@ -108,7 +108,8 @@ class ChartFetcher:
         if repository.startswith("oci://"):
             reference, repository = f"{repository.rstrip('/')}/{reference}", ""
         if reference.startswith("oci://"):
-            tags = self._registry().tags(parse_reference(reference))
+            where = parse_reference(reference)
+            tags = self._registry(where.registry).tags(where)
             return tuple(tag.replace("_", "+") for _, tag in _versions(tags))
         if not repository:
             raise HelmError(f"{reference} is one archive, and tells of no other versions")
@@ -129,12 +130,12 @@ class ChartFetcher:
             raise HelmError(f"{wanted} not found in {repository} repository", hint=error.hint or str(error)) from error
         url = archive_url(repository, entry)
         if url.startswith("oci://"):
-            return self._from_registry(url, entry.version, provenance)
+            return self._from_registry(url, entry.version, provenance, repository)
         digest = f"sha256:{entry.digest}" if entry.digest else None
         return self._from_url(url, digest, provenance, repository)
 
     def _from_url(self, url: str, digest: str | None, provenance: bool, repository: str = "") -> FetchedChart:
-        filename = urlsplit(url).path.rpartition("/")[2] or "chart.tgz"
+        filename = parts_of(url).path.rpartition("/")[2] or "chart.tgz"
         owner = repository or url
 
         def fetch() -> Iterator[bytes]:
@@ -156,10 +157,10 @@ class ChartFetcher:
 
     def _get(self, url: str, owner: str, largest: int) -> bytes:
         """The body of a URL; the user's name and password go only to the host they were given for."""
-        if urlsplit(url).scheme not in ("http", "https"):
+        if parts_of(url).scheme not in WEB:
             raise HelmError(f"{url!r} is no URL that can be fetched")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
-        known = self._access.everywhere or urlsplit(url).netloc == urlsplit(owner).netloc
+        known = self._access.everywhere or is_same_host(url, owner)
         if self._access.username and known:
             more["headers"]["Authorization"] = Credentials(self._access.username, self._access.password).basic
         requester = self._requester()
@@ -183,11 +184,12 @@ class ChartFetcher:
 
     # registries
 
-    def _from_registry(self, reference: str, version: str, provenance: bool) -> FetchedChart:
+    def _from_registry(self, reference: str, version: str, provenance: bool, repository: str = "") -> FetchedChart:
+        """A chart of a registry that the user named, or the index of a repository."""
         where = parse_reference(reference)
         if version and where.tag and version != where.tag:
             raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
-        registry = self._registry()
+        registry = self._registry(parts_of(repository).netloc or where.registry)
         if not where.tag and not where.digest:
             where = Reference(where.registry, where.repository, self._tag(registry, where, version))
         manifest = registry.fetch_manifest(where)
@@ -205,11 +207,14 @@ class ChartFetcher:
         blob = b"".join(registry.read_blob(where, signed)) if signed else None
         return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
 
-    def _registry(self) -> Registry:
+    def _registry(self, host: str) -> Registry:
+        """Registries; the user's name and password go to this host alone."""
         given = Credentials(self._access.username, self._access.password) if self._access.username else None
         files = DockerCredentials()
         return Registry(
-            credentials=lambda registry: given or files.find(registry),
+            credentials=lambda registry: (
+                given if given and (self._access.everywhere or registry == host) else files.find(registry)
+            ),
             insecure=self._access.plain_http,
             ca=self._access.ca,
             certificate=self._access.certificate,

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from kymatui.adapters.addresses import parts_of, shown
 from kymatui.adapters.blobs import BlobCache, write_atomically
 from kymatui.adapters.charts import Access, ChartFetcher
 from kymatui.adapters.limits import LARGEST_LAYER, LARGEST_PAGE
@@ -24,7 +24,7 @@ from kymatui.adapters.oci.authentication import FindCredentials
 from kymatui.adapters.oci.credentials import DockerCredentials, SecretCredentials
 from kymatui.adapters.oci.references import parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.web import fetch, shown
+from kymatui.adapters.web import fetch
 from kymatui.errors import RegistryError
 
 _HERE: Final = ("127.0.0.1", "localhost", "::1")
@@ -131,7 +131,7 @@ class Fetcher:
         return self._charts[chart_registry(reference, repository) in (self._insecure or ())]
 
     def _is_allowed(self, address: str) -> bool:
-        parts = urlsplit(address)
+        parts = parts_of(address)
         if parts.scheme == "https":
             return True
         host = parts.netloc.rpartition("@")[2]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from urllib3.exceptions import HTTPError
 
+from kymatui.adapters.addresses import MOST_REDIRECTS, next_address, shown
 from kymatui.adapters.bodies import BodyError, OversizedError, read_body
 from kymatui.adapters.deadlines import answered_within
 from kymatui.adapters.kube.abandoning import run_abandonable
@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
 TIMEOUTS: Final = (5.0, 15.0)  # to connect, and between two pieces of an answer
 ALL_SECONDS = 60.0
-MOST_REDIRECTS: Final = 5
-WEB: Final = ("http", "https")
-
-
-def shown(source: str) -> str:
-    """A source as it may be shown: without the password that a URL can hold."""
-    try:
-        parts = urlsplit(source) if "://" in source else None
-    except ValueError:
-        return source.rpartition("@")[2]
-    if parts is None or "@" not in parts.netloc:
-        return source
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:
@@ -79,15 +66,6 @@ def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
         said = innermost(error)
         raise RegistryError(f"{where} cannot be fetched: {said}", hint="check the name and the network") from error
     raise RegistryError(f"{where} leads from address to address, more than {MOST_REDIRECTS} times")
-
-
-def next_address(where: str, address: str, location: str) -> str:
-    """The address that a redirect leads to; nobody is led out of TLS, or to anything but the web."""
-    target = urljoin(address, location)
-    scheme = urlsplit(target).scheme.lower()
-    if scheme not in WEB or (scheme == "http" and address.lower().startswith("https:")):
-        raise RegistryError(f"{where} leads to an address without TLS: {shown(target)}")
-    return target
 
 
 def _check_answer(where: str, response: Response, what: str) -> None:

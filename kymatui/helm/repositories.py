@@ -81,11 +81,16 @@ def archive_url(repository: str, entry: ChartVersion) -> str:
     if not entry.urls:
         raise HelmError(f"chart {entry.name}-{entry.version} has no downloadable URLs")
     base = repository if repository.endswith("/") else f"{repository}/"
-    url = urljoin(base, entry.urls[0])
-    if urlsplit(url).scheme not in ("http", "https", "oci"):
+    try:
+        url = urljoin(base, entry.urls[0])
+        own, parts = urlsplit(repository), urlsplit(url)
+    except ValueError:
+        own = parts = urlsplit("")
+        url = entry.urls[0]
+    if parts.scheme not in ("http", "https", "oci"):
         raise HelmError(f"chart {entry.name}-{entry.version}: {url!r} is no URL that can be fetched")
-    query = urlsplit(repository).query
-    return f"{url}?{query}" if query and not urlsplit(url).query else url
+    is_own = own[:2] == parts[:2]  # a query may hold a token
+    return f"{url}?{own.query}" if own.query and not parts.query and is_own else url
 
 
 def _entry(name: object, value: object) -> ChartVersion | None:

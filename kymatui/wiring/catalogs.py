@@ -111,7 +111,7 @@ class CommunityCatalogs:
 
 
 def _source(address: str) -> _Source:
-    from kymatui.adapters.web import shown
+    from kymatui.adapters.addresses import shown
 
     return _Source(address, CATALOG_FEED + shown(address))
 

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from kymatui.adapters import catalogs, web
+from kymatui.adapters.addresses import next_address, shown
 from kymatui.adapters.catalogs import CommunityCatalog, read_catalog
-from kymatui.adapters.web import shown
 from kymatui.errors import ConfigurationError, KymatuiError, RegistryError
 from tests.adapters.clusters import Exchange, serving
 
@@ -357,9 +357,9 @@ def test_a_redirect_leads_to_the_web_or_nowhere(served: Callable[[Answer], str],
 
 def test_nobody_is_led_out_of_tls() -> None:
     with pytest.raises(RegistryError, match=r"without TLS: http://example\.org/x"):
-        web.next_address("https://here/x", "https://here/x", "http://example.org/x")
-    assert web.next_address("", "https://here/a/b", "/x") == "https://here/x"
-    assert web.next_address("", "http://here/a", "https://there/x") == "https://there/x"
+        next_address("https://here/x", "https://here/x", "http://example.org/x")
+    assert next_address("", "https://here/a/b", "/x") == "https://here/x"
+    assert next_address("", "http://here/a", "https://there/x") == "https://there/x"
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from kymatui.adapters.addresses import WEB, parts_of
 from kymatui.adapters.oci.credentials import Credentials
 from kymatui.errors import RegistryError
 
@@ -99,7 +100,7 @@ class Authenticator:
 
     def _bearer(self, scheme: str, registry: str, scope: str, parameters: Mapping[str, str]) -> str:
         realm = parameters.get("realm", "")
-        if urlsplit(realm).scheme not in ("http", "https") or (scheme == "https" and not realm.startswith("https://")):
+        if parts_of(realm).scheme not in WEB or (scheme == "https" and not realm.startswith("https://")):
             raise RegistryError(
                 f"{registry} sends its clients to {realm!r} for a token", hint="this is not safe to follow"
             )

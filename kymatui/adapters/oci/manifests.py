@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kymatui.adapters.bodies import BodyError, require_light
 from kymatui.adapters.oci.references import Reference
 from kymatui.errors import RegistryError
 
@@ -110,7 +111,10 @@ def read_manifest(reference: Reference, raw: bytes, media_type: str) -> Manifest
             hint="the registry or something in between changed it; nothing of it was used",
         )
     try:
+        require_light(raw)
         body = json.loads(raw)
+    except BodyError as error:
+        raise RegistryError(f"{reference}: the manifest {error}") from None
     except (ValueError, RecursionError):
         raise RegistryError(f"{reference}: the manifest is no JSON") from None
     if not isinstance(body, dict):

@@ -7,10 +7,12 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 import oras.provider
 
+from kymatui.adapters.addresses import next_address
+from kymatui.adapters.bodies import BodyError, require_light
 from kymatui.adapters.limits import MOST_TAG_PAGES, MOST_TAGS
 from kymatui.adapters.oci.authentication import FindCredentials
 from kymatui.adapters.oci.manifests import (
@@ -111,7 +113,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         if self.do_request(self._url(where, "blobs", digest), "HEAD").status_code != 200:
             start = self.do_request(self._url(where, "blobs", "uploads/"), "POST", headers={"Content-Length": "0"})
             self._expect(start, where, 202)
-            session = urljoin(start.url, start.headers.get("Location", ""))
+            session = next_address(str(where), start.url, start.headers.get("Location", ""))
             target = f"{session}{'&' if '?' in session else '?'}digest={quote(digest, safe='')}"
             headers = {"Content-Type": "application/octet-stream"}
             self._expect(self.do_request(target, "PUT", data=content, headers=headers), where, 201)
@@ -133,7 +135,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             self._expect(response, where, 200)
             found += [str(tag) for tag in _listed(where, response, "tags")]
             link = response.links.get("next", {}).get("url")
-            url = urljoin(url, link) if link else None
+            url = next_address(str(where), url, link) if link else None
         return found
 
     def referrers(self, reference: Reference | str, digest: str, artifact_type: str = "") -> list[Descriptor]:
@@ -215,7 +217,10 @@ def _listed(where: Reference, response: Any, key: str) -> list[Any]:
 
 def _json(where: Reference, response: Any) -> dict[str, Any]:
     try:
+        require_light(response.content)
         body = json.loads(response.content)
+    except BodyError as error:
+        raise RegistryError(f"{where}: the answer of the registry {error}") from None
     except (ValueError, RecursionError):
         raise RegistryError(f"{where}: the registry answered with something else than JSON") from None
     if not isinstance(body, dict):

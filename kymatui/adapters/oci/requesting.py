@@ -6,8 +6,8 @@ import io
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
+from kymatui.adapters.addresses import MOST_REDIRECTS, is_same_host, next_address, parts_of, shown
 from kymatui.adapters.bodies import BodyError, pieces, read_body
 from kymatui.adapters.deadlines import answered_within
 from kymatui.adapters.limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
@@ -45,7 +45,7 @@ class Requester:
         """The response, whatever its status but 401; a 401 is answered once and then is a `RegistryError`."""
         scope = scope_of(method, url)
         headers = dict(more.pop("headers", None) or {})
-        known = self._authenticator.header(urlsplit(url).netloc, scope)
+        known = self._authenticator.header(parts_of(url).netloc, scope)
         if known:
             headers["Authorization"] = known
         response = self._patiently(method, url, headers=headers, **more)
@@ -57,7 +57,7 @@ class Requester:
             response = self._patiently(method, url, headers={**headers, "Authorization": answer}, **more)
             if response.status_code != 401:
                 return response
-        host = urlsplit(url).netloc
+        host = parts_of(url).netloc
         hint = f"try `docker login {host}`" if scope else "give a user and a password that it knows"
         told = (
             "refuses the credentials"
@@ -84,6 +84,7 @@ class Requester:
 
     def _once(self, method: str, url: str, **more: Any) -> Any:
         import requests
+        import urllib3.exceptions as http
 
         self.check_cancelled()
         more.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
@@ -91,20 +92,39 @@ class Requester:
         more["headers"] = {"Accept-Encoding": "gzip", **(more.get("headers") or {})}
         try:
             with answered_within(DOCUMENT_SECONDS if whole and method in ("GET", "HEAD") else TRANSFER_SECONDS):
-                response = self._session.request(method, url, verify=self._verify, stream=True, **more)
+                response = self._follow(method, url, **more)
                 if whole or response.status_code >= 300:
                     _read_whole(response, url)
                 return response
         except requests.exceptions.SSLError as error:
             raise RegistryError(
-                f"{urlsplit(url).netloc}: TLS failed: {innermost(error)}",
+                f"{parts_of(url).netloc}: TLS failed: {innermost(error)}",
                 hint="name the CA that signed its certificate, or allow the registry as insecure",
             ) from error
-        except requests.exceptions.RequestException as error:
+        except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
             raise RegistryError(
-                f"{urlsplit(url).netloc} cannot be reached: {innermost(error)}",
+                f"{parts_of(url).netloc} cannot be reached: {innermost(error)}",
                 hint="check the name, the network and the proxy",
             ) from error
+
+    def _follow(self, method: str, url: str, **more: Any) -> Any:
+        """The answer behind redirects, whose own bodies are not read: requests would read them without bound.
+
+        Credentials stay with their host. What is sent is sent once: only reads are redirected.
+        """
+        address = url
+        for _ in range(MOST_REDIRECTS + 1):
+            response = self._session.request(
+                method, address, verify=self._verify, stream=True, allow_redirects=False, **more
+            )
+            if method not in ("GET", "HEAD") or not response.is_redirect:
+                return response
+            response.close()
+            former, address = address, next_address(shown(url), address, response.headers["Location"])
+            more.pop("params", None)  # the first address had them
+            if not is_same_host(former, address):
+                more["headers"] = {key: text for key, text in more["headers"].items() if key != "Authorization"}
+        raise RegistryError(f"{shown(url)} leads from address to address, more than {MOST_REDIRECTS} times")
 
     def chunks(self, response: Any, what: object) -> Iterator[bytes]:
         """The body of a streamed answer as it arrives; RegistryError where it breaks off."""
@@ -130,7 +150,7 @@ def _read_whole(response: Any, url: str) -> None:
     """Puts the body in place of the connection: whatever reads `content` reads no more than was allowed."""
     import urllib3.exceptions as http
 
-    host = urlsplit(url).netloc
+    host = parts_of(url).netloc
     try:
         content = read_body(response.raw, LARGEST_DOCUMENT)
     except BodyError as error:
