@@ -11,7 +11,6 @@ for the same object could not be read. Ends with 1 where something was wrong.
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 import os
 import random
@@ -27,87 +26,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.adapters.hostile import peak_memory
+from tests.benchmarks.mutating import Mutator
 
 SECONDS = 25.0
 STATUSES = (0, 1, 2, 3, 4, 64, 130)
 PROGRAMMING = re.compile(
     r"Traceback|\b(?:Attribute|Type|Key|Index|Recursion|Unicode\w*|Assertion|ZeroDivision|NotImplemented|Overflow)Error\b"
 )
-ODD: tuple[Any, ...] = (
-    None, 5, -1, 2**63, 2**70, 1e308, 0.5, True, False, "", "text", "\u202e\u0000\x1b[31m", "x" * 70_000,
-    [], [None], [5], ["text"], [[]], {}, {"a": {"b": []}}, {"": None}, [{"name": 5}], {"metadata": 5}, "9999-99-99T",
-)  # fmt: skip
-_ENVELOPE = ("metadata", "kind", "apiVersion", "items", "name", "namespace", "managedFields", "ownerReferences")
 
 
-def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a JSON value."""
-    yield path
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in entries:
-        yield from places(below, (*path, key))
-
-
-class Mutator:
-    """Changes some of the answers that it is given, by its seed alone."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._often = self._random.choice((0.1, 0.3, 1.0))
-        self.changed = 0
-
-    def body(self, body: bytes) -> bytes:
-        if not body or self._random.random() > self._often:
-            return body
-        self.changed += 1
-        if self._random.random() < 0.08:
-            return self._garbage(body)
-        try:
-            document = json.loads(body)
-        except ValueError:
-            return body
-        for _ in range(self._random.choice((1, 1, 2, 5))):
-            document = self._odd(document)
-        return json.dumps(document).encode()
-
-    def _garbage(self, body: bytes) -> bytes:
-        cut = self._random.randrange(len(body))
-        return self._random.choice(
-            (
-                body[:cut],
-                body[:cut] + b"\xff\xfe" + body[cut:],
-                body[:cut] + b"," + body[cut:],
-                b"null",
-                b"[]",
-                b"{}",
-                b'"text"',
-                b"1" * 5000,
-                b"[" * 100_000,
-                b'{"kind":"Status","status":"Success"}',
-                b'{"kind":"List","items":[{}]}',
-                b"<html></html>",
-            )
-        )
-
-    def _odd(self, document: Any) -> Any:
-        found = list(places(document))
-        named = [path for path in found if path and path[-1] in _ENVELOPE]
-        path = self._random.choice(named if named and self._random.random() < 0.5 else found)
-        if not path:
-            return copy.deepcopy(self._random.choice(ODD))
-        spot = document
-        for key in path[:-1]:
-            spot = spot[key]
-        if isinstance(spot, dict) and self._random.random() < 0.3:
-            del spot[path[-1]]
-        elif self._random.random() < 0.15:
-            spot[path[-1]] = [spot[path[-1]]]
-        else:
-            spot[path[-1]] = copy.deepcopy(self._random.choice(ODD))
-        return document
-
-
-def install(mutator: Mutator, log: Path) -> None:
+def change_answers(mutator: Mutator, log: Path) -> None:
     """Puts the mutator between sockets and readers, for the rest of this process; writes leave as dry runs."""
     from kymatui.adapters.kube import transport as module
     from kymatui.adapters.kube.streams import Stream
@@ -200,17 +128,19 @@ class Found:
     status: int
     wrong: str
     memory: int
-    writes: int
-    changed: bool = True
+    writes: tuple[str, ...]
 
 
-def run(words: Sequence[str], seed: int, folder: Path) -> Found:
-    """One run in a process of its own."""
+Install = Callable[[int, Path], None]
+
+
+def run(words: Sequence[str], seed: int, folder: Path, install: Install) -> Found:
+    """One run in a process of its own, in which `install` puts what changes answers in its place."""
     out, err, log = folder / "out", folder / "err", folder / "log"
     log.write_text("")
     child = os.fork()
     if child == 0:
-        _in_child(words, seed, out, err, log)
+        _in_child(words, lambda: install(seed, log), seed, out, err)
     began, memory, ended, killed = time.monotonic(), 0, 0, False
     while True:
         memory = max(memory, peak_memory(child))
@@ -235,10 +165,10 @@ def run(words: Sequence[str], seed: int, folder: Path) -> Found:
         wrong = f"took {memory} MB"
     elif doubtful := [line for line in writes if line.endswith("UNREAD")]:
         wrong = f"wrote after an answer that could not be read: {doubtful}"
-    return Found(status, wrong, memory, len(writes))
+    return Found(status, wrong, memory, tuple(writes))
 
 
-def _in_child(words: Sequence[str], seed: int, out: Path, err: Path, log: Path) -> None:
+def _in_child(words: Sequence[str], prepare: Callable[[], None], seed: int, out: Path, err: Path) -> None:
     import faulthandler
 
     status = 70
@@ -246,7 +176,7 @@ def _in_child(words: Sequence[str], seed: int, out: Path, err: Path, log: Path) 
         for number, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
         faulthandler.dump_traceback_later(SECONDS - 2, file=open(f"{err}.hang", "w"))  # noqa: SIM115
-        install(Mutator(seed), log)
+        prepare()
         if "SCREEN" in words[0]:
             asyncio.run(_screen(seed, fleet=words[0].startswith("FLEET")))
             status = 0
@@ -334,10 +264,10 @@ def main(words: list[str]) -> None:
         named = prepared(folder)
         while time.monotonic() < until or not runs:
             command = tuple(words[2:]) or COMMANDS[seed % len(COMMANDS)]
-            found = run(named(command), seed, folder)
+            found = run(named(command), seed, folder, lambda seed, log: change_answers(Mutator(seed), log))
             runs[command[0]] += 1
             statuses[found.status] += 1
-            writes += found.writes
+            writes += len(found.writes)
             heaviest = max(heaviest, found.memory)
             if found.wrong:
                 wrong[command[0]] += 1

@@ -11,7 +11,8 @@ from kymatui.adapters.kube import transport as transports
 from kymatui.adapters.kube.streams import Stream
 from kymatui.cli.main import main
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
-from tests.benchmarks.fuzz_answers import PROGRAMMING, STATUSES, Mutator
+from tests.benchmarks.fuzz_answers import PROGRAMMING, STATUSES
+from tests.benchmarks.mutating import Mutator
 from tests.cli.walking import small_cluster
 
 COMMANDS = (
