@@ -36,7 +36,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("NAME", lambda row: row.name),
     ("SOURCE", lambda row: row.origin.value),
     ("CHANNEL", lambda row: row.text(RowFact.CHANNEL, row.channel)),
-    ("INSTALLED", lambda row: row.text(RowFact.INSTALLED, row.installed)),
+    ("INSTALLED", lambda row: row.installed_words),
     ("DESIRED", lambda row: row.text(RowFact.DESIRED, row.desired)),
     ("NEWEST", lambda row: row.text(RowFact.NEWEST, row.newest)),
     ("DRIFT", _drift),

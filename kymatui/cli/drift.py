@@ -41,15 +41,15 @@ def _answer(catalog: Catalog, form: str) -> tuple[str, int]:
         complete = {} if why is None else {"modules": unknown_json(why)}
         return document({**found, "unknownDrift": reasons, "unknown": complete}, form), status
     draw = markdown if form == "md" else table
-    lines = [[r.name, r.installed, r.desired, drift_words(r.drift), r.reason.actor.value] for r in rows]
-    lines += [[r.name, *(r.text(f, v) for f, v in _versions(r)), str(r.unknown[RowFact.DRIFT]), ""] for r in unknown]
+    lines = [[r.name, r.installed_words, r.desired, drift_words(r.drift), r.reason.actor.value] for r in rows]
+    lines += [_unknown(row) for row in unknown]
     parts = [draw(_HEADER, lines)] if lines else []
     parts += [f"modules: {why}"] if why is not None else []
     return "\n\n".join(parts) or "no module drifts", status
 
 
-def _versions(row: Row) -> tuple[tuple[RowFact, str], ...]:
-    return (RowFact.INSTALLED, row.installed), (RowFact.DESIRED, row.desired)
+def _unknown(row: Row) -> list[str]:
+    return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), str(row.unknown[RowFact.DRIFT]), ""]
 
 
 def _json(row: Row) -> dict[str, Any]:
@@ -58,6 +58,7 @@ def _json(row: Row) -> dict[str, Any]:
     return {
         "name": row.name,
         "installed": row.installed or None,
+        "installedSource": row.version_source.value if row.version_source is not None else None,
         "desired": row.desired or None,
         "kind": row.drift.kind.value,
         "distance": str(row.drift.distance) if row.drift.distance else None,

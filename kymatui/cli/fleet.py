@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.names import require_in_fleet
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
+from kymatui.domain.evidence import VersionSource
+from kymatui.domain.states import StateSource
 from kymatui.domain.texts import counted
 from kymatui.errors import InvalidError, KymatuiError, UsageError
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from kymatui.domain.lists import Unknown
     from kymatui.wiring.options import SessionOptions
 
+REPORTED = VersionSource.REPORTED.value
 _HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
 
 
@@ -124,21 +127,22 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: Unknown | None
     from kymatui.domain.listing import unknown_json
 
     problems = sum(runtime.has_problem for runtime in runtimes)
+    is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)
     if form in ("json", "yaml"):
-        counts = {"runtimes": len(runtimes), "withProblems": problems if unknown is None else None}
+        counts = {"runtimes": len(runtimes), "withProblems": problems if is_known else None}
         why = {} if unknown is None else {"drift": unknown_json(unknown)}
         listed = [_json(runtime, unknown) for runtime in runtimes]
         return document({"cluster": cluster, "runtimes": listed, "counts": counts, "unknown": why}, form)
     rows = [_row(runtime, unknown) for runtime in runtimes]
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    more = "" if unknown is None else "+"
-    return f"{drawn}\n\n{counted(len(runtimes), 'runtime')}, {problems}{more} with problems"
+    more = "" if is_known else "+"
+    return f"{drawn}\n\n{counted(len(runtimes), 'runtime')}, {problems}{more} with problems (as their Kymas report)"
 
 
 def _row(runtime: Runtime, unknown: Unknown | None) -> list[str]:
     from kymatui.domain.wording import span
 
-    worst, drifting = runtime.worst, len(runtime.drifting)
+    worst = runtime.worst
     state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
     return [
         runtime.name,
@@ -148,7 +152,7 @@ def _row(runtime: Runtime, unknown: Unknown | None) -> list[str]:
         runtime.channel,
         f"{state} (deleting)" if runtime.deleting else state,
         str(len(runtime.modules)),
-        unknown.gap.value if unknown is not None else str(drifting) if drifting else "",
+        unknown.gap.value if unknown is not None else runtime.drift_words,
         f"{worst.name} {worst.state}" if worst is not None else "",
         span(time.time() - runtime.created) if runtime.created is not None else "",
     ]
@@ -167,16 +171,20 @@ def _json(runtime: Runtime, unknown: Unknown | None) -> dict[str, Any]:
         "state": runtime.state or None,
         "deleting": runtime.deleting,
         "skipped": runtime.skipped,
-        "problem": runtime.has_problem or (None if unknown is not None else False),
+        "problem": runtime.has_problem or (None if unknown is not None or runtime.unknown_drift else False),
         "modules": [
             {
                 "name": module.name,
                 "channel": module.channel or None,
                 "version": module.version or None,
+                "versionSource": REPORTED if module.version else None,
                 "desired": module.desired or None,
-                "drifts": module.drifts if unknown is None else None,
+                "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
+                "drift": module.drift.kind.value,
                 "state": module.state.value,
+                "stateSource": StateSource.KYMA.value,
                 "maintenance": module.maintenance,
+                "actor": module.actor.value or None,
             }
             for module in runtime.modules
         ],
@@ -196,9 +204,9 @@ def _groups(cluster: str, runtimes: Sequence[Runtime], args: argparse.Namespace)
 def _matrix(cluster: str, rows: Sequence[VersionCounts], form: str) -> str:
     if form in ("json", "yaml"):
         found = {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
-        return document({"cluster": cluster, "modules": found}, form)
+        return document({"cluster": cluster, "versionSource": REPORTED, "modules": found}, form)
     lines = [[row.module, str(row.total), _counts(row)] for row in rows]
-    return (markdown if form == "md" else table)(("MODULE", "RUNTIMES", "VERSIONS"), lines)
+    return (markdown if form == "md" else table)(("MODULE", "RUNTIMES", "REPORTED VERSIONS"), lines)
 
 
 def _counts(row: VersionCounts) -> str:

@@ -46,7 +46,7 @@ def facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
     yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
     yield "desired", row.text(RowFact.DESIRED, row.desired)
-    yield "installed", row.text(RowFact.INSTALLED, row.installed)
+    yield "installed", row.installed_words
     yield "newest", row.text(RowFact.NEWEST, row.newest)
     yield "drift", row.text(RowFact.DRIFT, drift_words(row.drift))
     yield "presence", row.text(RowFact.STATE, row.presence.value)
@@ -80,7 +80,7 @@ def _said(state: str, message: str) -> str:
 
 def module_json(row: Row) -> dict[str, Any]:
     """The row of `catalog -o json` with what explains it."""
-    from kymatui.domain.listing import problem_json, row_json
+    from kymatui.domain.listing import problem_json, reports_json, row_json
     from kymatui.domain.wording import refusal_words
 
     refusal = row.refusal
@@ -93,13 +93,7 @@ def module_json(row: Row) -> dict[str, Any]:
         "template": str(row.template) if row.template else None,
         "manager": str(row.manager) if row.manager else None,
         "managerReady": row.readiness.words if row.readiness else None,
-        "reports": {
-            "kyma": row.reports.kyma or None,
-            "manifest": row.reports.manifest or None,
-            "resource": row.reports.resource or None,
-            "manager": row.reports.manager or None,
-            "disagree": row.reports.disagree,
-        },
+        "reports": reports_json(row.reports),
         "resources": None
         if RowFact.CHECKS in row.unknown
         else [

@@ -71,7 +71,7 @@ def _row(row: Row, manifest: Manifest | None, *, wide: bool) -> Sequence[str]:
     short = (
         row.name,
         row.text(RowFact.CHANNEL, row.channel),
-        row.text(RowFact.INSTALLED, row.installed),
+        row.installed_words,
         row.text(RowFact.DESIRED, row.desired),
         row.text(RowFact.DRIFT, drift_words(row.drift)),
         row.text(RowFact.STATE, row.state.value),
@@ -91,18 +91,12 @@ def _row(row: Row, manifest: Manifest | None, *, wide: bool) -> Sequence[str]:
 
 def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:
     """The JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
-    from kymatui.domain.listing import to_json
+    from kymatui.domain.listing import reports_json, to_json
 
     document_of = to_json(found)
     for row, entry in zip(found.rows, document_of["modules"], strict=True):
         manifest = manifests.get(row.manifest) if row.manifest else None
-        entry["reports"] = {
-            "kyma": row.reports.kyma or None,
-            "manifest": row.reports.manifest or None,
-            "resource": row.reports.resource or None,
-            "manager": row.reports.manager or None,
-            "disagree": row.reports.disagree,
-        }
+        entry["reports"] = reports_json(row.reports)
         entry["manifest"] = _manifest(manifest) if manifest is not None else None
     return document_of
 

@@ -141,17 +141,22 @@ def _is_starting(subject: Subject, now: float) -> bool:
 
 
 def _drift(subject: Subject, there: Presence, ready: Readiness | None, world: World, now: float, rules: Rules) -> Drift:
-    nothing_runs = not subject.deployed.evidence and subject.manager.sight in (Sight.ABSENT, Sight.UNIDENTIFIED)
-    if there in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and there is not Presence.UNKNOWN):
+    if _is_nothing_installed(subject, there):
         return Drift(DriftKind.NONE)
     return drift(
         subject.deployed.version,
         subject.desired,
+        follows=there.follows_channel,
         refusal=subject.resolution.refusal,
         maintenance=subject.report is not None and subject.report.maintenance,
         window=upcoming_window(world.kyma, rules, now) if world.kyma is not None else None,
         rolling=ready.rolling if ready is not None else _only_intended(subject),
     )
+
+
+def _is_nothing_installed(subject: Subject, there: Presence) -> bool:
+    nothing_runs = not subject.deployed.evidence and subject.manager.sight in (Sight.ABSENT, Sight.UNIDENTIFIED)
+    return there in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and there is not Presence.UNKNOWN)
 
 
 def _only_intended(subject: Subject) -> bool:
@@ -170,7 +175,8 @@ def _finished(
     assessment: Assessment,
     drifted: Drift,
 ) -> Row:
-    installed = "" if drifted.kind is DriftKind.NONE else subject.deployed.version or subject.deployed.text
+    nothing = _is_nothing_installed(subject, there)
+    installed = "" if nothing else subject.deployed.version or subject.deployed.text
     hidden = unreadable(subject, world)
     unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
     case = Case(subject, there, assessment, drifted, installed, ready, checked, unseen, kyma_unseen)
@@ -227,6 +233,7 @@ def _reports(subject: Subject, checked: Sequence[Checked], ready: Readiness | No
     return Reports(
         kyma=report.state if report is not None else "",
         kyma_message=report.message if report is not None else "",
+        kyma_version=report.version if report is not None else "",
         manifest=manifest.state if manifest is not None else "",
         manifest_message=manifest.operation if manifest is not None else "",
         resource=in_mode(checked[0], mode).state.value if checked else "",

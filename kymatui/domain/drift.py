@@ -11,7 +11,7 @@ from kymatui.domain.windows import Window
 
 
 class DriftKind(StrEnum):
-    """The relation; NONE where nothing is installed, so that there is nothing to compare."""
+    """The relation; NONE where nothing is compared: it is not installed, or does not follow its channel."""
 
     IN_SYNC = "in-sync"
     BEHIND = "behind"
@@ -41,12 +41,20 @@ def drift(
     installed: str,
     desired: str,
     *,
+    follows: bool = True,
     refusal: Refusal | None = None,
     maintenance: bool = False,
     window: Window | None = None,
     rolling: bool = False,
 ) -> Drift:
-    """Compares; `maintenance` is what the Kyma's status says, `rolling` that old and new pods stand side by side."""
+    """Compare for the fleet and for a catalog.
+
+    `follows` is that of the module's presence, `maintenance` what the Kyma's status says, `rolling` that old and new
+    pods run side by side.
+    """
+    if not follows:
+        known = bool(installed and desired)
+        return Drift(DriftKind.IN_SYNC if known and same(installed, desired) else DriftKind.NONE)
     if not installed or not desired:
         return Drift(DriftKind.UNKNOWN)
     apart = distance(installed, desired)

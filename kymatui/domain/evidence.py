@@ -33,6 +33,13 @@ class EvidenceSource(StrEnum):
     KYMA = "Kyma status"
 
 
+class VersionSource(StrEnum):
+    """What a version stands for; the value is the word on the screen and in JSON."""
+
+    RUNNING = "running"  # the manager's workload names it
+    REPORTED = "reported"  # only lifecycle-manager does, in the Manifest or the Kyma
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What one source says: `version` is "" where `text` names none (`latest`, a digest, no tag).
@@ -189,6 +196,12 @@ def deployed(evidence: Sequence[Evidence], desired: str, settled: bool = False) 
     if claimed and first.source is EvidenceSource.IMAGE and _is_made_from(desired, first.version):
         return Deployed(desired, "", everything)
     return Deployed(first.version, "", everything)
+
+
+def version_source(evidence: Sequence[Evidence]) -> VersionSource:
+    """Return what the version stands for that evidence adds up to."""
+    named = [item for item in evidence if item.version and not item.disproved]
+    return VersionSource.REPORTED if named and all(map(_is_claim, named)) else VersionSource.RUNNING
 
 
 def _chosen(matches: Sequence[str], evidence: Sequence[Evidence], desired: str) -> str:

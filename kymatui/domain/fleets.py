@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from kymatui.domain.drift import Drift, DriftKind, drift
 from kymatui.domain.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.lists import Unknown
 from kymatui.domain.objects import Malformed
+from kymatui.domain.presence import Presence, Traces, presence
+from kymatui.domain.problems import Actor
 from kymatui.domain.refs import ObjectRef
 from kymatui.domain.releases import ReleaseMeta, read_release_meta
-from kymatui.domain.resolution import desired_channel, offered_version
+from kymatui.domain.reporting import actor_on_report
+from kymatui.domain.resolution import desired_channel, guard, offered_version
 from kymatui.domain.snapshots import Object
 from kymatui.domain.states import State, severity, state_of
-from kymatui.domain.versions import order, same
+from kymatui.domain.versions import order
 
 _LABELS = "kyma-project.io"
 UNKNOWN = "unknown"
@@ -26,9 +30,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ModuleSight:
-    """A module of one runtime as its Kyma reports it; `desired` is "" where nobody knows, `drifts` then never.
+    """A module of one runtime as its Kyma reports it, which does not know what runs there.
 
-    `follows` says whether the channel's version counts: not for what is unmanaged, or on its way out.
+    `desired` is "" where the release metas do not tell it; `drift` is then unknown, and `drifts` False. `guarded` says
+    that the downgrade guard applies: the status names a template.
     """
 
     name: str
@@ -38,12 +43,29 @@ class ModuleSight:
     state: State
     maintenance: bool
     message: str
-    follows: bool = True
+    presence: Presence = Presence.ENABLED
+    mandatory: bool = False
+    guarded: bool = False
+    drift: Drift = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Judge the drift as a catalog does, whenever the module or what its channel has is another."""
+        object.__setattr__(self, "drift", _drift(self))
 
     @property
     def drifts(self) -> bool:
-        """Whether it is in another version than its channel has."""
-        return self.follows and bool(self.version and self.desired) and not same(self.version, self.desired)
+        """Whether it is, for certain, in another version than its channel has."""
+        return self.drift.is_drift
+
+    @property
+    def unknown_drift(self) -> bool:
+        """Whether it may be in another version than its channel has."""
+        return bool(self.version) and self.drift.kind is DriftKind.UNKNOWN
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts next, as far as its Kyma tells."""
+        return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +96,16 @@ class Runtime:
         return tuple(module for module in self.modules if module.drifts)
 
     @property
+    def unknown_drift(self) -> bool:
+        """Whether more modules may drift than `drifting` has: nothing that a fleet reads offers their version."""
+        return any(module.unknown_drift for module in self.modules)
+
+    @property
+    def drift_words(self) -> str:
+        """How many modules drift; `2+` where more may, and "" where none does."""
+        return drift_count(len(self.drifting), undecided=self.unknown_drift)
+
+    @property
     def has_problem(self) -> bool:
         """Whether it counts as a runtime with a problem, in the header and in the filter for problems."""
         return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
@@ -86,6 +118,13 @@ class Runtime:
 
     def module(self, name: str) -> ModuleSight | None:
         return next((module for module in self.modules if module.name == name), None)
+
+
+def drift_count(drifting: int, *, undecided: bool) -> str:
+    """Return a count of what drifts; `undecided` says that more of it may."""
+    if undecided:
+        return f"{drifting}+" if drifting else UNKNOWN
+    return str(drifting) if drifting else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +202,50 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> ModuleSight:
     request = kyma.request(name)
     state = (state_of(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
     # a control plane's Kyma need not name its modules: what the runtime asks for is mirrored in the status alone
-    follows = request.managed if request is not None else state not in (State.UNMANAGED, State.DELETING)
-    wanted = _wanted(metas, kyma.meta.namespace, name, channel)
-    return ModuleSight(name, channel, report.version, wanted, state, report.maintenance, report.message, follows)
+    requested = request is not None or state is not State.DELETING
+    managed = request.managed if request is not None else state is not State.UNMANAGED
+    desired, mandatory = _offered(metas, kyma.meta.namespace, name, channel)
+    return ModuleSight(
+        name,
+        channel,
+        report.version,
+        desired,
+        state,
+        report.maintenance,
+        report.message,
+        presence(Traces(requested, managed, report.state or None)),
+        mandatory,
+        guarded=report.template is not None,
+    )
 
 
-def _wanted(metas: Metas, namespace: str, module: str, channel: str) -> str:
+def _drift(sight: ModuleSight) -> Drift:
+    offered = (sight.channel, sight.desired)
+    is_guarded = sight.guarded and bool(sight.desired) and not sight.mandatory
+    held = guard(sight.name, (sight.channel, sight.version), offered) if is_guarded else None
+    return drift(
+        sight.version,
+        sight.desired,
+        follows=sight.presence.follows_channel,
+        refusal=held,
+        maintenance=sight.maintenance,
+        rolling=sight.state is State.PROCESSING,
+    )
+
+
+def _offered(metas: Metas, namespace: str, module: str, channel: str) -> tuple[str, bool]:
+    """Return the version that a module should have, and whether every runtime has it; "" and False without a meta."""
     meta = metas.get((namespace, module))
-    return offered_version(meta, channel) if meta is not None else ""
+    return (offered_version(meta, channel), meta.mandatory_version is not None) if meta is not None else ("", False)
 
 
 def with_metas(runtime: Runtime, metas: Metas) -> Runtime:
     """The same runtime after release metas changed; the same object where that changes nothing."""
-    wanted = [_wanted(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
-    if all(version == one.desired for version, one in zip(wanted, runtime.modules, strict=True)):
+    offered = [_offered(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
+    pairs = tuple(zip(runtime.modules, offered, strict=True))
+    if all(now == (one.desired, one.mandatory) for one, now in pairs):
         return runtime
-    modules = tuple(replace(one, desired=version) for version, one in zip(wanted, runtime.modules, strict=True))
+    modules = tuple(replace(one, desired=version, mandatory=mandatory) for one, (version, mandatory) in pairs)
     return replace(runtime, modules=modules)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kymatui.domain.lists import LIST_WORDS, RowFact, Unknown
 from kymatui.domain.problems import Problem
-from kymatui.domain.rows import Catalog, Checked, KymaSummary, Row
+from kymatui.domain.rows import Catalog, Checked, KymaSummary, Reports, Row
 from kymatui.domain.snapshots import Feed
 from kymatui.domain.statechecks import Evaluation, Mode, RuleOutcome
 from kymatui.domain.states import StateSource
@@ -58,6 +58,7 @@ def row_json(row: Row, mode: Mode = Mode.KLM) -> dict[str, Any]:
         "channel": row.channel or None,
         "desired": row.desired or None,
         "installed": row.installed or None,
+        "installedSource": row.version_source.value if row.version_source is not None else None,
         "newest": None if RowFact.NEWEST in row.unknown else row.newest or None,
         "drift": row.drift.kind.value,
         "state": row.state.value,
@@ -68,7 +69,20 @@ def row_json(row: Row, mode: Mode = Mode.KLM) -> dict[str, Any]:
         "internal": row.internal,
         "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one, mode)],
         "reason": row.reason.text,
+        "actor": row.actor.value or None,
         "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
+    }
+
+
+def reports_json(reports: Reports) -> dict[str, Any]:
+    """What each one says of a module's state, and the version that the Kyma reports."""
+    return {
+        "kyma": reports.kyma or None,
+        "kymaVersion": reports.kyma_version or None,
+        "manifest": reports.manifest or None,
+        "resource": reports.resource or None,
+        "manager": reports.manager or None,
+        "disagree": reports.disagree,
     }
 
 

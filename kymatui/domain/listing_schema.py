@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kymatui.domain.drift import DriftKind
+from kymatui.domain.evidence import VersionSource
 from kymatui.domain.lists import LIST_WORDS, Gap, RowFact
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.rows import Origin
@@ -63,8 +64,11 @@ def _module() -> Schema:
         channel=_text("the channel that counts for this Kyma", null=True),
         desired=_text("the version that should run", null=True),
         installed=_text("the version that runs; what stands in its place where no version is named", null=True),
+        installedSource=_word(
+            VersionSource, "running: the workload names it; reported: only Manifest or Kyma do", null=True
+        ),
         newest=_text("the newest release; a pre-release only where there is no release", null=True),
-        drift=_word(DriftKind, "how installed relates to desired; none where nothing is installed"),
+        drift=_word(DriftKind, "how installed relates to desired; none where nothing is compared"),
         state=_word(State, "the worst of what everybody says of it"),
         stateSource=_word(filter(None, StateSource), "who said so", null=True),
         managed=_flag("lifecycle-manager manages it; null where that is not known", null=True),
@@ -77,6 +81,7 @@ def _module() -> Schema:
             "description": "each rule of customStateCheck for each module CR; null where these could not be listed",
         },
         reason=_text("one sentence: what is wrong and who must act, or that nothing is"),
+        actor=_word(filter(None, Actor), "who must act", null=True),
         unknown=_unknown(map(str, RowFact), "the facts of this module that a missing list leaves open, and why"),
     )
 

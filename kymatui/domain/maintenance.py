@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kymatui.domain.drift import Drift, DriftKind
 from kymatui.domain.fleets import Runtime
 from kymatui.domain.kymas import Kyma, ModuleReport
 from kymatui.domain.lists import Unknown
@@ -61,11 +62,15 @@ def maintenance_in_fleet(runtime: Runtime, rules: Rules, now: float) -> Maintena
     """Of a runtime as a fleet has it: what waits is what lifecycle-manager says itself, for no template was read."""
     window = next_window(rules.windows, runtime_of(runtime.labels), now, least=rules.least) if rules.windows else None
     upgrades = tuple(
-        Upgrade(module.name, module.version, module.desired if module.drifts else "", Waiting.REPORTED)
+        Upgrade(module.name, module.version, module.desired if _waits(module.drift) else "", Waiting.REPORTED)
         for module in runtime.modules
         if module.maintenance
     )
     return Maintenance(runtime.ref, window, window is not None and window.is_active(now), False, upgrades)
+
+
+def _waits(drift: Drift) -> bool:
+    return drift.kind is DriftKind.PENDING_MAINTENANCE
 
 
 def _upgrade(kyma: Kyma, report: ModuleReport, shelf: Shelf, rules: Rules, now: float) -> Upgrade | None:

@@ -31,6 +31,11 @@ class Presence(StrEnum):
     CONFLICT = "managed and direct"  # lifecycle-manager and somebody else both installed it
     UNKNOWN = "unknown"  # what would tell may not be read
 
+    @property
+    def follows_channel(self) -> bool:
+        """Whether the version of the channel counts: not for what is unmanaged, or on its way out."""
+        return self not in (Presence.UNMANAGED, Presence.DELETING)
+
 
 @dataclass(frozen=True, slots=True)
 class Traces:

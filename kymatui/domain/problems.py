@@ -44,8 +44,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The one sentence of a row: what is wrong (or that nothing is), and who must act."""
+    """The one sentence of a row: what is wrong (or that nothing is), and who must act.
+
+    `says_waiting` says that the text already tells who or what it waits for.
+    """
 
     text: str
     actor: Actor = Actor.NOBODY
     severity: Severity = Severity.INFO
+    says_waiting: bool = False

@@ -25,7 +25,7 @@ from kymatui.domain.problems import Actor, Reason, Severity
 from kymatui.domain.readiness import Readiness
 from kymatui.domain.reading import Reader
 from kymatui.domain.refusals import Refusal
-from kymatui.domain.reporting import actor_on, actor_on_manifest
+from kymatui.domain.reporting import actor_on, actor_on_drift, actor_on_manifest
 from kymatui.domain.rows import Checked
 from kymatui.domain.statechecks import Decision, Evaluation
 from kymatui.domain.states import State, StateSource
@@ -69,7 +69,7 @@ def _deleting(case: Case) -> Reason | None:
     if case.subject.managed and left:
         names = ", ".join(str(item.resource) for item in left[:3])
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-        return Reason(f"deleting waits for YOU to delete {names}{more}", Actor.YOU, Severity.WARNING)
+        return Reason(f"deleting waits for YOU to delete {names}{more}", Actor.YOU, Severity.WARNING, says_waiting=True)
     if held:
         return _held(case, held[0])
     manifest = case.subject.manifest
@@ -94,8 +94,10 @@ def _held(case: Case, item: Checked) -> Reason:
     said = f": {item.message}" if item.message else ""
     if said and item.klm.state in _SEVERITY:
         # a manager that goes on by itself has nothing to complain of
-        return Reason(f"deleting waits for YOU: {item.resource} is held by {names}{said}", Actor.YOU, Severity.WARNING)
-    return Reason(f"deleting waits for the manager to remove {names} from {item.resource}{said}", Actor.MANAGER)
+        text = f"deleting waits for YOU: {item.resource} is held by {names}{said}"
+        return Reason(text, Actor.YOU, Severity.WARNING, says_waiting=True)
+    text = f"deleting waits for the manager to remove {names} from {item.resource}{said}"
+    return Reason(text, Actor.MANAGER, says_waiting=True)
 
 
 def _conflict(case: Case) -> Reason | None:
@@ -148,7 +150,7 @@ def _unmanaged(case: Case) -> Reason | None:
     if word in (State.ERROR, State.WARNING):
         text = f"unmanaged, and its own state is {word}{_said(case)}"
         return Reason(text, Actor.YOU, _SEVERITY[word])
-    return Reason(f"unmanaged: {KLM} leaves it alone{f', its own state is {word}' if word else ''}", Actor.YOU)
+    return Reason(f"unmanaged: {KLM} leaves it alone{f', its own state is {word}' if word else ''}")
 
 
 def _said(case: Case) -> str:
@@ -162,8 +164,7 @@ def _bad_state(case: Case) -> Reason | None:
         return None
     evaluation = case.assessment.evaluation
     if source in (StateSource.RULES, StateSource.STATUS) and evaluation is not None:
-        text, actor = _resource_words(case, evaluation, state)
-        return Reason(text, actor, _SEVERITY[state])
+        return _of_resource(case, evaluation, state)
     if source is StateSource.MANAGER:
         return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
@@ -176,20 +177,22 @@ def _bad_state(case: Case) -> Reason | None:
     return None
 
 
-def _resource_words(case: Case, evaluation: Evaluation, state: State) -> tuple[str, Actor]:
-    worst = case.checked[0]
+def _of_resource(case: Case, evaluation: Evaluation, state: State) -> Reason:
+    worst, bad = case.checked[0], _SEVERITY[state]
     count = f" (the worst of {len(case.checked)})" if len(case.checked) > 1 else ""
     if evaluation.decision in (Decision.INCOMPLETE, Decision.NOT_A_STRING):
-        return f"customStateCheck cannot be evaluated: {evaluation.message}", Actor.CATALOG
+        return Reason(f"customStateCheck cannot be evaluated: {evaluation.message}", Actor.CATALOG, bad)
     if evaluation.decision is Decision.UNSUPPORTED:
         text = f"status.state of {worst.resource} is {worst.status_state!r}, which is no state of {KLM}"
-        return text, Actor.MANAGER
+        return Reason(text, Actor.MANAGER, bad)
     if evaluation.decision is Decision.NOTHING_FOUND:
-        return f"{worst.resource} has said nothing of its state for more than 5 minutes{count}", Actor.MANAGER
+        text = f"{worst.resource} has said nothing of its state for more than 5 minutes{count}"
+        return Reason(text, Actor.MANAGER, bad)
     source = "customStateCheck gives" if evaluation.source is StateSource.RULES else "status.state is"
-    waits = "waiting for YOU: " if state is State.WARNING else ""
+    waits = state is State.WARNING
     message = f": {worst.message}" if worst.message else ""
-    return f"{waits}{source} {state} for {worst.resource}{count}{message}", Actor.YOU
+    text = f"{'waiting for YOU: ' if waits else ''}{source} {state} for {worst.resource}{count}{message}"
+    return Reason(text, Actor.YOU, bad, says_waiting=waits)
 
 
 def _manager_words(case: Case) -> str:
@@ -225,12 +228,12 @@ def _held_back(case: Case) -> Reason | None:
     refusal = case.refusal
     if isinstance(refusal, refusals.HeldBack):
         text = f"held back: {refusal_words(refusal)}; wait for the channel, or delete and add the module again"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        return Reason(text, _on_drift(case), Severity.WARNING)
     if isinstance(refusal, refusals.WaitsForWindow):
-        return Reason(refusal_words(refusal), Actor.KLM, Severity.INFO)
+        return Reason(refusal_words(refusal), _on_drift(case), says_waiting=True)
     if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
         text = f"the update to {case.subject.desired} waits for a maintenance window; {window_words(case.drift.window)}"
-        return Reason(text, Actor.KLM, Severity.INFO)
+        return Reason(text, _on_drift(case), says_waiting=True)
     return None
 
 
@@ -266,6 +269,10 @@ def _idle(case: Case) -> Reason | None:
     return Reason(f"{reason.text}, and {said}", Actor.YOU, Severity.WARNING)
 
 
+def _on_drift(case: Case) -> Actor:
+    return actor_on_drift(case.drift.kind, managed=case.subject.managed)
+
+
 def _drifting(case: Case) -> Reason | None:
     kind, apart, manifest = case.drift.kind, case.drift.distance, case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
@@ -278,13 +285,13 @@ def _drifting(case: Case) -> Reason | None:
         text = (
             f"{case.installed} runs, {case.subject.desired} should ({apart} behind): {KLM} has not finished the upgrade"
         )
-        return Reason(text, Actor.KLM, Severity.WARNING)
+        return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.BEHIND:
         text = f"{case.installed} runs, {case.subject.desired} is there ({apart} behind): upgrade it when you are ready"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.AHEAD:
         text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}{_by_hand(case)}"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
         words = case.readiness.words if case.readiness is not None else f"{KLM} is at work"
         actor = Actor.CLUSTER if _is_paused(case) else Actor.NOBODY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kymatui.domain.drift import DriftKind
 from kymatui.domain.problems import Actor
 from kymatui.domain.states import State
 
@@ -19,3 +20,21 @@ def actor_on(state: State, operation: str = "") -> Actor:
 def actor_on_manifest(state: State) -> Actor:
     """Return who acts next on a state that only a Manifest reports: lifecycle-manager tries an error again."""
     return Actor.YOU if state is State.WARNING else Actor.KLM
+
+
+def actor_on_drift(kind: DriftKind, *, managed: bool) -> Actor:
+    """Return who acts next on a module that is well but for its version."""
+    if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW):
+        return Actor.YOU
+    if kind is DriftKind.BEHIND:
+        return Actor.KLM if managed else Actor.YOU
+    return Actor.KLM if kind is DriftKind.PENDING_MAINTENANCE else Actor.NOBODY
+
+
+def actor_on_report(state: State, kind: DriftKind, *, maintenance: bool) -> Actor:
+    """Return who acts next on all that a Kyma reports of a module."""
+    if maintenance:
+        return Actor.KLM
+    if state in (State.READY, State.UNMANAGED):
+        return actor_on_drift(kind, managed=True)
+    return actor_on(state)

@@ -284,11 +284,16 @@ def _held_back(search: _Search, found: Resolution) -> Refusal | None:
         return None
     if search.meta is None and report.channel == search.channel:
         return None  # the old generation guarded only changes of the channel
-    offered, installed = parse(found.version), parse(report.version)
-    if offered is None:
-        return refusals.InvalidVersion(search.module, "template", found.version)
-    if installed is None:
-        return refusals.InvalidVersion(search.module, "status", report.version)
-    if is_downgrade(offered, installed):
-        return refusals.HeldBack(search.module, report.channel, search.channel, report.version, found.version)
+    return guard(search.module, (report.channel, report.version), (search.channel, found.version))
+
+
+def guard(module: str, reported: tuple[str, str], offered: tuple[str, str]) -> Refusal | None:
+    """Return why the downgrade guard refuses what is offered; both are a channel and a version."""
+    here, there = parse(reported[1]), parse(offered[1])
+    if there is None:
+        return refusals.InvalidVersion(module, "template", offered[1])
+    if here is None:
+        return refusals.InvalidVersion(module, "status", reported[1])
+    if is_downgrade(there, here):
+        return refusals.HeldBack(module, reported[0], offered[0], reported[1], offered[1])
     return None

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from kymatui.domain.drift import Drift
-from kymatui.domain.evidence import Evidence
+from kymatui.domain.evidence import Evidence, VersionSource, version_source
 from kymatui.domain.foreseen import Foreseen
 from kymatui.domain.lists import Gap, RowFact, Unknown, gap_of, missing
 from kymatui.domain.presence import Presence
@@ -78,6 +78,7 @@ class Reports:
 
     kyma: str = ""
     kyma_message: str = ""
+    kyma_version: str = ""
     manifest: str = ""
     manifest_message: str = ""
     resource: str = ""
@@ -134,6 +135,18 @@ class Row:
     def sources(self) -> tuple[str, ...]:
         """Where its community templates were fetched from, as far as they say."""
         return tuple(dict.fromkeys(offer.source for offer in self.offers if offer.source))
+
+    @property
+    def version_source(self) -> VersionSource | None:
+        """Whether `installed` runs, or is only reported; None where there is none."""
+        return version_source(self.evidence) if self.installed else None
+
+    @property
+    def installed_words(self) -> str:
+        """The installed version; one that nothing but a report names has that word."""
+        source = self.version_source
+        label = f" ({source.value})" if source is VersionSource.REPORTED else ""
+        return self.text(RowFact.INSTALLED, self.installed + label)
 
     @property
     def actor(self) -> Actor:

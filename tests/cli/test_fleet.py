@@ -75,7 +75,7 @@ def test_the_matrix_counts_versions(capsys: pytest.CaptureFixture[str]) -> None:
         having = [one for one in whole if name in [module["name"] for module in one["modules"]]]
         assert sum(counts.values()) == len(having)
     status, out, _ = run(capsys, "matrix")
-    assert (status, out.splitlines()[0].split()) == (0, ["MODULE", "RUNTIMES", "VERSIONS"])
+    assert (status, out.splitlines()[0].split()) == (0, ["MODULE", "RUNTIMES", "REPORTED", "VERSIONS"])
 
 
 def test_a_selector_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

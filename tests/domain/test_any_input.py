@@ -164,8 +164,9 @@ def json_type(value: object) -> str:
 
 
 def unexplained(listing: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows but for the checks, which say themselves what was found."""
-    return [{key: value for key, value in row.items() if key != "checks"} for row in listing["modules"]]
+    """The rows but for the checks and the source of the version, which say themselves what was found."""
+    own = ("checks", "installedSource")
+    return [{key: value for key, value in row.items() if key not in own} for row in listing["modules"]]
 
 
 def healthy(objects: list[Any]) -> Snapshot:

@@ -220,7 +220,7 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed(state="Unmanaged", entry={"managed": False})], **RUNNING},
         (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("unmanaged: lifecycle-manager leaves it alone, its own state is Ready", Actor.YOU),
+        ("unmanaged: lifecycle-manager leaves it alone, its own state is Ready", Actor.NOBODY),
         id="unmanaged",
     ),
     pytest.param(

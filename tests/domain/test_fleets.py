@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.catalog import catalog
+from kymatui.domain.drift import DriftKind
 from kymatui.domain.fleets import Fleet, Runtime, fleet, version_matrix
+from kymatui.domain.snapshots import Snapshot
 from kymatui.domain.states import State
-from tests.domain.builders import NOW, Json, kyma, meta, report, stamp
+from tests.domain.builders import NOW, Json, kyma, meta, report, stamp, template
 
 CONTROL = "kcp-system"
 METAS = [
@@ -58,6 +61,29 @@ def test_a_row_says_what_the_kyma_and_its_labels_say() -> None:
 def test_a_module_drifts_from_the_version_of_its_own_channel(version: str, entry: Json, drifts: bool) -> None:
     found = one(report("keda", version), modules=[{"name": "keda", **entry}])
     assert bool(found.drifting) is drifts
+
+
+@pytest.mark.parametrize("entry", [{"managed": False}, None])
+@pytest.mark.parametrize(("version", "kind"), [("1.4.0", DriftKind.NONE), ("1.5.0", DriftKind.IN_SYNC)])
+def test_what_is_unmanaged_or_leaves_drifts_neither_in_a_fleet_nor_in_a_catalog(
+    entry: Json | None, version: str, kind: DriftKind
+) -> None:
+    modules = [{"name": "keda", **entry}] if entry is not None else []
+    raw = runtime("one", report("keda", version, "Unmanaged" if entry else "Deleting"), modules=modules)
+    (found,) = fleet([raw], METAS).runtimes
+    templates = (template("keda", "1.5.0", namespace=CONTROL),)
+    row = catalog(Snapshot("kcp", kymas=(raw,), release_metas=tuple(METAS), templates=templates), NOW).row("keda")
+    assert row is not None
+    assert (found.modules[0].drift.kind, row.drift.kind, row.installed) == (kind, kind, version)
+
+
+def test_a_drift_that_no_release_meta_tells_is_unknown() -> None:
+    (found,) = fleet([runtime("one", report("keda", "1.4.0"), report("old", "1.0.0"))], METAS).runtimes
+    assert [(one.drift.kind, one.unknown_drift) for one in found.modules] == [
+        (DriftKind.BEHIND, False),
+        (DriftKind.UNKNOWN, True),
+    ]
+    assert found.drift_words == "1+"
 
 
 def test_without_release_metas_nothing_is_said_to_drift() -> None:

@@ -24,6 +24,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "channel": (str, type(None)),
     "desired": (str, type(None)),
     "installed": (str, type(None)),
+    "installedSource": (str, type(None)),
     "newest": (str, type(None)),
     "drift": str,
     "state": str,
@@ -34,6 +35,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "internal": bool,
     "checks": list,
     "reason": str,
+    "actor": (str, type(None)),
     "unknown": dict,
 }
 TOP = ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]

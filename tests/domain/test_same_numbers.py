@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kymatui.domain.catalog import catalog, to_json
-from kymatui.domain.drift import DriftKind
 from kymatui.domain.fleets import metas_by_module, runtime, version_matrix
 from kymatui.domain.kymas import Kyma, read_kyma
 from kymatui.domain.matrix import matrix
@@ -16,7 +15,6 @@ from kymatui.domain.pairs.pair import Pair, joined
 from kymatui.domain.problems import Actor, Severity
 from kymatui.domain.rows import NAMING
 from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.states import State
 from kymatui.domain.versions import same
 from kymatui.domain.waiting import WINDOW, waits_of
 from kymatui.ui.presenters.catalog import table_rows
@@ -119,9 +117,9 @@ def test_a_fleet_says_of_a_runtime_what_its_catalog_says(seed: int) -> None:
         assert module.desired == row.desired, module.name
         assert same(module.version, row.installed), module.name
         assert module.state.value == row.reports.kyma
-        if module.state is not State.DELETING:
-            drifts = row.drift.kind in (DriftKind.BEHIND, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW)
-            assert module.drifts == drifts or row.drift.kind is DriftKind.ROLLING_OUT, module.name
+        assert module.drift == row.drift, module.name
+        if row.drift.is_drift and row.reports.kyma == "Ready" and not one.skipped:
+            assert module.actor is row.actor, (module.name, row.reason.text)
         if module.name in waits and row.reports.kyma in ("Warning", "Error", "Deleting"):
             on = waits[module.name].on
             assert row.actor.value == (Actor.KLM.value if on == WINDOW else on), (module.name, row.reason.text)

@@ -164,6 +164,8 @@ def test_there_is_a_view_for_each_channel_and_the_community() -> None:
         (Reason("Secret x not found", Actor.YOU, Severity.WARNING), "waiting for YOU", "warning"),
         (Reason("applying", Actor.KLM), "waiting for lifecycle-manager", "muted"),
         (Reason("fine"), "", "muted"),
+        (Reason("a message: waiting for godot", Actor.YOU, Severity.WARNING), "waiting for YOU", "warning"),
+        (Reason("deleting waits for YOU", Actor.YOU, Severity.WARNING, says_waiting=True), "", "warning"),
     ],
 )
 def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, tone: str) -> None:

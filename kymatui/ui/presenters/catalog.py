@@ -61,7 +61,7 @@ def table_row(module: Module, view: View, now: float, *, stale: bool = False) ->
         "channel": known(
             module, RowFact.CHANNEL, Cell(plain(module.channel) or ABSENT, "" if module.channel else "muted")
         ),
-        "installed": known(module, RowFact.INSTALLED, version_cell(module.installed)),
+        "installed": known(module, RowFact.INSTALLED, installed_cell(module)),
         "desired": known(module, RowFact.DESIRED, version_cell(module.desired)),
         "offered": known(module, RowFact.CHANNELS, version_cell(module.channels.get(view.channel, ""))),
         "newest": known(module, RowFact.NEWEST, version_cell(module.newest, "muted")),
@@ -99,6 +99,11 @@ def version_cell(text: str, tone: str = "") -> Cell:
     version = parse(text) if text else None
     order: tuple[object, ...] = (0, text) if version is None else (1, version)
     return Cell(plain(text), tone, order) if text else Cell(ABSENT, "muted", order)
+
+
+def installed_cell(module: Module) -> Cell:
+    """The installed version; one that is only reported says so, and is ordered like any other."""
+    return replace(version_cell(module.installed), text=plain(module.installed_words) or ABSENT)
 
 
 def age(module: Module, now: float) -> str:
@@ -185,6 +190,6 @@ class Why:
 def why(module: Module) -> Why:
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
-    said = actor is Actor.NOBODY or "waiting for" in module.reason.text or "waits for" in module.reason.text
+    said = actor is Actor.NOBODY or module.reason.says_waiting
     who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
     return Why(plain(module.reason.text), who, tones[Severity(module.reason.severity)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kymatui.domain.fleet_pictures import FleetPicture, Key
-from kymatui.domain.fleets import Runtime, group_of
+from kymatui.domain.fleets import Runtime, drift_count, group_of
 from kymatui.domain.lists import Gap, Unknown
 from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.domain.states import State, severity, state_of
@@ -118,10 +118,10 @@ def _counted(number: int, why: Unknown | None) -> str:
     return f"{number}+" if number and why.gap is not Gap.LOADING else why.gap.value
 
 
-def _drift(drifting: int, unknown: Unknown | None) -> Cell:
+def _drift(drifting: int, unknown: Unknown | None, words: str) -> Cell:
     if unknown is not None:
         return Cell(unknown.gap.value, GAP_TONES[unknown.gap])
-    return Cell(str(drifting) if drifting else ABSENT, "warning" if drifting else "muted", order=drifting)
+    return Cell(words or ABSENT, "warning" if drifting else "muted", order=drifting)
 
 
 def runtime_row(key: Key, runtime: Runtime, now: float, unknown_drift: Unknown | None = None) -> Row:
@@ -136,7 +136,7 @@ def runtime_row(key: Key, runtime: Runtime, now: float, unknown_drift: Unknown |
         "channel": _known(runtime.channel),
         "state": state_cell(runtime),
         "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
-        "drift": _drift(len(runtime.drifting), unknown_drift),
+        "drift": _drift(len(runtime.drifting), unknown_drift, runtime.drift_words),
         "worst": Cell(plain(worst.name), TONES[worst.state], severity(worst.state))
         if worst
         else Cell(ABSENT, "muted", 99),
@@ -192,7 +192,11 @@ def why(runtime: Runtime, picture: FleetPicture) -> tuple[str, str, str]:
         return f"{module}{plain(first.reason)}{rest}", f"waiting for {who(first.on)}", TONES[first.state]
     if runtime.drifting:
         names = ", ".join(f"{one.name} {one.version}, its channel has {one.desired}" for one in runtime.drifting[:3])
-        return plain(names), "", "warning"
+        actor = runtime.drifting[0].actor.value
+        return plain(names), f"waiting for {who(actor)}" if actor else "", "warning"
+    if runtime.unknown_drift:
+        names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
+        return f"all modules are ready; drift unknown (no release meta offers {plain(names)})", "", "muted"
     if picture.unknown_drift is not None:
         return f"all modules are ready; drift: {picture.unknown_drift}", "", "muted"
     return "all modules are ready, and in the version of their channel", "", "muted"
@@ -236,7 +240,8 @@ def _group_row(what: str, name: str, found: Sequence[Runtime], unknown_drift: Un
     cells = {"name": Cell(plain(name), "strong"), "count": _count(len(found), "strong")}
     for column, state in _STATES.items():
         cells[column] = _count(states[state], TONES[state])
-    cells["drift"] = _drift(sum(bool(one.drifting) for one in found), unknown_drift)
+    drifting, undecided = sum(bool(one.drifting) for one in found), any(one.unknown_drift for one in found)
+    cells["drift"] = _drift(drifting, unknown_drift, drift_count(drifting, undecided=undecided))
     return Row(f"{what}{_SEPARATOR}{name}", cells)
 
 

@@ -32,7 +32,7 @@ class Counts:
 def matrix_columns(counts: Counts, first: int = 0) -> tuple[Column, ...]:
     """A column a place, from the one numbered `first` on: the newest version of each module is place 0."""
     most = max((len(found) for found in counts.cells.values()), default=1)
-    titles = ("NEWEST", *(f"{number} OLDER" for number in range(1, most)))
+    titles = ("NEWEST REPORTED", *(f"{number} OLDER" for number in range(1, most)))
     places = (
         Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first, falls=True) for n in range(first, len(titles))
     )

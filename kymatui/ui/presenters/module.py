@@ -56,7 +56,7 @@ def observed(module: Row, now: float) -> list[Fact]:
     )
     return [
         Fact("presence", module.text(RowFact.STATE, str(module.presence))),
-        Fact("installed", module.text(RowFact.INSTALLED, plain(module.installed) or ABSENT)),
+        Fact("installed", plain(module.installed_words) or ABSENT),
         Fact("drift", module.text(RowFact.DRIFT, drift_words(module.drift))),
         Fact("newest", module.text(RowFact.NEWEST, plain(module.newest) or ABSENT), "muted"),
         Fact("manager", plain(manager) if module.manager else module.text(RowFact.STATE, manager)),
