@@ -43,7 +43,7 @@ def _unreadable(
     found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
     for ref, flaws, actor in found:
         for flaw in flaws:
-            yield Problem(Severity.WARNING, f"{ref} breaks its schema: {flaw}", actor, module, str(ref))
+            yield Problem(Severity.WARNING, f"{ref} breaks its schema: {flaw}", actor, module, ref)
 
 
 def _row_problems(
@@ -57,28 +57,28 @@ def _row_problems(
         creator = created_by(template.raw)
         if creator not in ("", CATALOG_SYNC) and CATALOG_SYNC in template.meta.field_managers:
             message = taken_over_words(str(template.ref), creator)
-            yield Problem(Severity.WARNING, message, Actor.YOU, module, str(template.ref))
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
         for flaw in templates.schema_violations(template):
             message = f"{template.ref} breaks its schema: {flaw}"
-            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(template.ref))
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, template.ref)
         for finding in lint_rules(template.rules):
             message = f"{template.ref}: {finding}"
             severity = Severity.INFO if finding.harmless else Severity.WARNING
-            yield Problem(severity, message, Actor.CATALOG, module, str(template.ref))
+            yield Problem(severity, message, Actor.CATALOG, module, template.ref)
     if meta is not None:
         for flaw in releases.schema_violations(meta):
             message = f"{meta.ref} breaks its schema: {flaw}"
-            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(meta.ref))
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
     for item in checked:
         if item.differs:
             message = (
                 f"{item.resource}: lifecycle-manager's reading of customStateCheck gives {item.klm.state}, "
                 f"its documentation {item.strict.state}"
             )
-            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, str(item.resource))
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
     if ready is not None and ready.scaled_to_zero:
         message = f"{ready.ref} is scaled to zero: nothing acts on the module's resources"
-        yield Problem(Severity.WARNING, message, Actor.YOU, module, str(ready.ref))
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref)
 
 
 def catalog_problems(world: World, rows: Sequence[Row], wanted_kyma: str) -> tuple[Problem, ...]:
@@ -86,7 +86,9 @@ def catalog_problems(world: World, rows: Sequence[Row], wanted_kyma: str) -> tup
     found = [*_malformed(world), *_feeds(world), *_kyma(world, rows, wanted_kyma)]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
-            found.append(Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name))
+            found.append(
+                Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name, row.reason.about or "")
+            )
         found += row.problems
     order = list(Severity)
     return tuple(sorted(dict.fromkeys(found), key=lambda problem: order.index(problem.severity)))
@@ -95,7 +97,13 @@ def catalog_problems(world: World, rows: Sequence[Row], wanted_kyma: str) -> tup
 def _malformed(world: World) -> Iterator[Problem]:
     for item in world.malformed:
         name = str(item.ref) if item.ref.name else f"a {item.ref.kind.kind or 'nameless object'}"
-        yield Problem(Severity.ERROR, f"{name} is malformed: {item.reason}", Actor.CATALOG, "", name)
+        yield Problem(
+            Severity.ERROR,
+            f"{name} is malformed: {item.reason}",
+            Actor.CATALOG,
+            "",
+            item.ref if item.ref.name else name,
+        )
 
 
 def _feeds(world: World) -> Iterator[Problem]:
@@ -150,16 +158,16 @@ def _kyma(world: World, rows: Sequence[Row], wanted: str) -> Iterator[Problem]:
     count = len(world.snapshot.kymas)
     if count > 1 and not wanted:
         message = f"{count} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
-        yield Problem(Severity.INFO, message, Actor.NOBODY, "", name)
+        yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
     if kyma.channel.lower() == NO_CHANNEL:
-        yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", name)
+        yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", kyma.ref)
     if kyma.meta.label_is_true(LABEL_SKIP):
-        yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", name)
+        yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", kyma.ref)
     if kyma.meta.deleting:
         yield _deletion(kyma, name)
     yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
-        yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", name)
+        yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", kyma.ref)
     yield from _disagreements(kyma, rows)
 
 
@@ -168,8 +176,10 @@ def _deletion(kyma: Kyma, name: str) -> Problem:
     held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
     if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
         words = kyma_deletion_words(one.name for one in kyma.modules)
-        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", name)
-    return Problem(Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", name)
+        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref)
+    return Problem(
+        Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", kyma.ref
+    )
 
 
 def _orphaned(kyma: Kyma, world: World) -> Iterator[Problem]:
@@ -177,18 +187,18 @@ def _orphaned(kyma: Kyma, world: World) -> Iterator[Problem]:
     for module, manifest in sorted(world.manifests.items()):
         if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
             message = f"{manifest.ref} is orphaned: the Kyma neither asks for the module nor reports it"
-            yield Problem(Severity.WARNING, message, Actor.YOU, module, str(manifest.ref))
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, manifest.ref)
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[Row]) -> Iterator[Problem]:
     expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
     if kyma.state and kyma.state != expected and not kyma.meta.deleting:
         message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions add up to {expected}"
-        yield Problem(Severity.INFO, message, Actor.KLM, "", str(kyma.ref))
+        yield Problem(Severity.INFO, message, Actor.KLM, "", kyma.ref)
     worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
     if kyma.state == State.READY and worse:
         message = f"{kyma.ref} reports Ready, but these modules are not: {', '.join(worse)}"
-        yield Problem(Severity.WARNING, message, Actor.YOU, "", str(kyma.ref))
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     for row in rows:
         if row.managed and row.reports.disagree:
             said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kymatui.domain.refs import ObjectRef
+
 
 class Severity(StrEnum):
     """How bad it is."""
@@ -28,13 +30,23 @@ class Actor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong; `module` is "" where it concerns none, `object` names the object where there is one."""
+    """One thing that is wrong; `module` is "" where it concerns none, `about` an object, or a list's name."""
 
     severity: Severity
     message: str
     actor: Actor = Actor.NOBODY
     module: str = ""
-    object: str = ""
+    about: ObjectRef | str | None = None
+
+    @property
+    def object(self) -> str:
+        """The object or list in words."""
+        return str(self.about or "")
+
+    @property
+    def ref(self) -> ObjectRef | None:
+        """The object that can be opened; None where the problem names none."""
+        return self.about if isinstance(self.about, ObjectRef) else None
 
     @property
     def counts(self) -> bool:
@@ -46,10 +58,11 @@ class Problem:
 class Reason:
     """The one sentence of a row: what is wrong (or that nothing is), and who must act.
 
-    `says_waiting` says that the text already tells who or what it waits for.
+    `says_waiting` says that the text already tells who or what it waits for; `about` is the object that the text names.
     """
 
     text: str
     actor: Actor = Actor.NOBODY
     severity: Severity = Severity.INFO
     says_waiting: bool = False
+    about: ObjectRef | None = None

@@ -90,12 +90,12 @@ def _held(case: Case, item: Checked) -> Reason:
     names = ", ".join(item.finalizers)
     if case.subject.manager.sight is Sight.ABSENT:
         text = f"{item.resource} is held by {names}, and the manager that should remove it is gone: you must"
-        return Reason(text, Actor.YOU, Severity.ERROR)
+        return Reason(text, Actor.YOU, Severity.ERROR, about=item.resource)
     said = f": {item.message}" if item.message else ""
     if said and item.klm.state in _SEVERITY:
         # a manager that goes on by itself has nothing to complain of
         text = f"deleting waits for YOU: {item.resource} is held by {names}{said}"
-        return Reason(text, Actor.YOU, Severity.WARNING, says_waiting=True)
+        return Reason(text, Actor.YOU, Severity.WARNING, says_waiting=True, about=item.resource)
     text = f"deleting waits for the manager to remove {names} from {item.resource}{said}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
 
@@ -184,15 +184,15 @@ def _of_resource(case: Case, evaluation: Evaluation, state: State) -> Reason:
         return Reason(f"customStateCheck cannot be evaluated: {evaluation.message}", Actor.CATALOG, bad)
     if evaluation.decision is Decision.UNSUPPORTED:
         text = f"status.state of {worst.resource} is {worst.status_state!r}, which is no state of {KLM}"
-        return Reason(text, Actor.MANAGER, bad)
+        return Reason(text, Actor.MANAGER, bad, about=worst.resource)
     if evaluation.decision is Decision.NOTHING_FOUND:
         text = f"{worst.resource} has said nothing of its state for more than 5 minutes{count}"
-        return Reason(text, Actor.MANAGER, bad)
+        return Reason(text, Actor.MANAGER, bad, about=worst.resource)
     source = "customStateCheck gives" if evaluation.source is StateSource.RULES else "status.state is"
     waits = state is State.WARNING
     message = f": {worst.message}" if worst.message else ""
     text = f"{'waiting for YOU: ' if waits else ''}{source} {state} for {worst.resource}{count}{message}"
-    return Reason(text, Actor.YOU, bad, says_waiting=waits)
+    return Reason(text, Actor.YOU, bad, says_waiting=waits, about=worst.resource)
 
 
 def _manager_words(case: Case) -> str:
@@ -206,10 +206,11 @@ def _manager_words(case: Case) -> str:
 def _manager_reason(case: Case, severity: Severity) -> Reason:
     """What keeps the manager from being ready, and who has to act; a rollout on its way needs no action."""
     words, by_hand = _manager_words(case), _by_hand(case)
+    ref = case.readiness.ref if case.readiness is not None else None
     if by_hand:
-        return Reason(f"{words}{by_hand}", Actor.YOU, severity)
+        return Reason(f"{words}{by_hand}", Actor.YOU, severity, about=ref)
     rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
-    return Reason(words, Actor.NOBODY if rolls_out else Actor.CLUSTER, severity)
+    return Reason(words, Actor.NOBODY if rolls_out else Actor.CLUSTER, severity, about=ref)
 
 
 def _is_paused(case: Case) -> bool:
@@ -266,7 +267,7 @@ def _idle(case: Case) -> Reason | None:
         return None
     reason = _manager_reason(case, Severity.WARNING)
     said = f"its own state is {case.assessment.state} still" if case.checked else "nobody looks after the module"
-    return Reason(f"{reason.text}, and {said}", Actor.YOU, Severity.WARNING)
+    return Reason(f"{reason.text}, and {said}", Actor.YOU, Severity.WARNING, about=reason.about)
 
 
 def _on_drift(case: Case) -> Actor:

@@ -49,7 +49,7 @@ NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "mandatory": (None,),
     "checks": (None,),
 }
-FREE = {"reason", "stateSource", "unknown"}
+FREE = {"reason", "actor", "stateSource", "installedSource", "unknown"}  # these say themselves what is known
 
 
 def manager() -> Json:

@@ -165,6 +165,21 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReadySandbox]:
         yield running
 
 
+ACTORS = {
+    "api-gateway": "you",
+    "application-connector": "you",
+    "btp-operator": "you",
+    "cap-operator": "you",
+    "docker-registry": "you",
+    "keda": "you",
+    "telemetry": "you",
+    "transparent-proxy": "you",
+    "eventing": "the cluster's administrator",
+    "nats": "lifecycle-manager",
+}
+"""Who must act; nobody for every other module."""
+
+
 def answer(world: ReadySandbox, capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> Json:
     assert main([*words, "--kubeconfig", str(world.kubeconfig), "-o", "json"]) == status
     found: Json = json.loads(capsys.readouterr().out)
@@ -178,7 +193,10 @@ def test_every_row_is_right(world: ReadySandbox, capsys: pytest.CaptureFixture[s
     for row in found["modules"]:
         begins = wanted[row["name"]].pop("reason")
         assert row["reason"].startswith(begins), row["name"]
-        assert {key: value for key, value in row.items() if key != "reason"} == wanted[row["name"]]
+        assert row["actor"] == ACTORS.get(row["name"]), row["name"]
+        assert row["installedSource"] == ("running" if row["installed"] else None), row["name"]
+        own = ("reason", "actor", "installedSource")
+        assert {key: value for key, value in row.items() if key not in own} == wanted[row["name"]]
     assert found["kyma"] == {"name": "default", "namespace": AT_HOME, "channel": "regular", "state": "Error"}
 
 

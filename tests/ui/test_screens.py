@@ -18,6 +18,7 @@ from kymatui.domain.snapshots import Feed, FeedState
 from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.flows import actions
+from kymatui.ui.navigation import Step
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
@@ -25,6 +26,7 @@ from kymatui.ui.screens.help import HelpScreen
 from kymatui.ui.screens.matrix import MatrixScreen
 from kymatui.ui.screens.menu import MenuItem
 from kymatui.ui.screens.module import ModuleScreen
+from kymatui.ui.screens.object import ObjectScreen
 from kymatui.ui.screens.problems import ProblemsScreen
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.frame import TopLine
@@ -394,6 +396,29 @@ async def test_a_line_about_no_module_says_so_instead_of_doing_nothing() -> None
         await pilot.pause()
         assert isinstance(app.screen, ProblemsScreen)
         assert [one.message for one in app._notifications] == ["this line is about no module"]
+
+
+async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        assert app.catalog is not None
+        opened = 0
+        for problem in app.catalog.problems:
+            app.ways.open(Step("problems"))
+            await until(pilot, lambda: bool(app.screen.query("#problems")) and bool(rows(app)))
+            key = next(row.key for row in rows(app) if row.cells["message"].text == problem.message)
+            table(app).move_to(key)
+            await pilot.press("enter")
+            await until(pilot, lambda: not isinstance(app.screen, ProblemsScreen))
+            if problem.ref is not None:
+                opened += 1
+                assert isinstance(app.screen, ObjectScreen)
+                assert app.screen.ref == problem.ref
+            else:
+                assert app.screen.step == Step("module", problem.module, "overview")  # type: ignore[attr-defined]
+            app.ways.climb_to(0)
+            await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
+        assert opened > 1
 
 
 @pytest.mark.parametrize("keys", [("slash", *"ke"), ("P",)], ids=["typing", "on another screen"])

@@ -61,4 +61,14 @@ def _row(problem: Problem) -> Row:
         "message": Cell(plain(problem.message)),
         "actor": Cell(plain(str(problem.actor)), "accent"),
     }
-    return Row(f"{problem.module}\0{problem.object}\0{problem.message}", cells)
+    return Row(_key(problem), cells)
+
+
+def _key(problem: Problem) -> str:
+    return f"{problem.module}\0{problem.object}\0{problem.message}"
+
+
+def problem_of(catalog: Catalog | None, key: str) -> Problem | None:
+    """Return the problem that a line is about; None where it is gone meanwhile."""
+    found = catalog.problems if catalog is not None else ()
+    return next((problem for problem in found if _key(problem) == key), None)

@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.problems import COLUMNS, problem_rows, summary
+from kymatui.ui.navigation import Step, object_step
+from kymatui.ui.presenters.problems import COLUMNS, problem_of, problem_rows, summary
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.listing import ListScreen
 from kymatui.ui.widgets.live_table import LiveTable
@@ -48,4 +48,9 @@ class ProblemsScreen(ListScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        self.open_module(event.key.partition("\0")[0], "overview")
+        """The object that the problem names; else its module."""
+        found = problem_of(self.kymatui.catalog, event.key)
+        if found is not None and found.ref is not None:
+            self.kymatui.ways.open(object_step(found.ref))
+        else:
+            self.open_module(found.module if found is not None else "", "overview")
