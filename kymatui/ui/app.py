@@ -169,11 +169,14 @@ class KymatuiApp(App[int]):
         self.view.follow(looker, looks)
 
     def _tick(self) -> None:
-        """Ages move only where something is stale or under way; a live picture costs nothing while nothing happens."""
+        """Let time pass on the screen; a picture in which no age reads otherwise costs nothing."""
         if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
             self.shown.catch_up()
-        elif self.connection.stale_since or self._audit:
+            return
+        if self.connection.stale_since or self._audit:
             self.show_frame()
+        if self.shown is not None and self.shown.is_whole:
+            self.shown.advance(self.clock())
 
     # what arrives from the cluster
 

@@ -19,6 +19,7 @@ from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.flows import actions
 from kymatui.ui.navigation import Step
+from kymatui.ui.presenters.catalog import age
 from kymatui.ui.presenters.tables import Sort
 from kymatui.ui.screens.catalog import CatalogScreen
 from kymatui.ui.screens.framed import FramedScreen
@@ -396,6 +397,30 @@ async def test_a_line_about_no_module_says_so_instead_of_doing_nothing() -> None
         await pilot.pause()
         assert isinstance(app.screen, ProblemsScreen)
         assert [one.message for one in app._notifications] == ["this line is about no module"]
+
+
+async def test_ages_advance_while_nothing_changes_and_only_their_lines_are_painted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        catalog, began = app.catalog, app.clock()
+        assert catalog is not None
+        before = {row.key: row.cells["age"].text for row in rows(app)}
+        painted: list[object] = []
+        monkeypatch.setattr(RowTable, "refresh", lambda table, *regions, **more: painted.append(regions))
+        app.shown.advance(began)  # type: ignore[union-attr]
+        assert painted == []
+        app.clock = lambda: began + 86_400
+        app._tick()
+        after = {row.key: row.cells["age"].text for row in rows(app)}
+        assert after == {row.name: age(row, began + 86_400) for row in catalog.rows}
+        changed = [key for key in after if after[key] != before[key]]
+        assert changed
+        assert len(painted) == len(changed)
+        assert app.catalog is catalog
+        app._tick()
+        assert len(painted) == len(changed)
 
 
 async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:

@@ -68,7 +68,7 @@ def table_row(module: Module, view: View, now: float, *, stale: bool = False) ->
         "drift": replace(drift_cell(module), order=_drift_order(module)),
         "state": replace(state_cell(module), order=severity(module.state)),
         "checks": known(module, RowFact.CHECKS, Cell(*_checks(module))),
-        "age": Cell(age(module, now), "muted", order=-(module.created or 0)),
+        "age": Cell(age(module, now), "muted", order=-(module.created or 0), since=module.created),
     }
     return Row(module.name, cells, dim=stale, labels=_labels(module))
 

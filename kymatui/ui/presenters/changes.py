@@ -59,7 +59,9 @@ def _row(one: Happening, now: float) -> Row:
         "what": Cell(plain(one.what)),
         "before": Cell(plain(one.before) or ABSENT, "muted"),
         "after": _value(one.after),
-        "since": Cell("" if one.since is None else span(now - one.since), "muted", order=-(one.since or 0.0)),
+        "since": Cell(
+            "" if one.since is None else span(now - one.since), "muted", -(one.since or 0.0), since=one.since
+        ),
         "about": Cell(plain(one.about), "muted"),
     }
     return Row(_key(one), cells)

@@ -63,7 +63,7 @@ def why_none(module: Row, snapshot: Snapshot) -> str:
 
 def _line(event: Event, now: float) -> Line:
     cells = {
-        "age": Cell(span(now - event.seen) if event.seen else "", "muted", order=-event.seen),
+        "age": Cell(span(now - event.seen) if event.seen else "", "muted", -event.seen, since=event.seen or None),
         "type": Cell(plain(event.type), "warning" if event.is_warning else "muted"),
         "reason": Cell(plain(event.reason), "strong"),
         "object": Cell(plain(f"{event.kind}/{event.name}")),

@@ -140,7 +140,7 @@ def runtime_row(key: Key, runtime: Runtime, now: float, unknown_drift: Unknown |
         "worst": Cell(plain(worst.name), TONES[worst.state], severity(worst.state))
         if worst
         else Cell(ABSENT, "muted", 99),
-        "age": Cell(age, "muted", order=-(runtime.created or 0)),
+        "age": Cell(age, "muted", order=-(runtime.created or 0), since=runtime.created),
         "skr": Cell(ABSENT, "muted", 9),
     }
     return Row(key_text(key), cells, labels=_labels(runtime.labels))

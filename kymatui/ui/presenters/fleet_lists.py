@@ -89,7 +89,9 @@ def _wait_row(wait: Wait, now: float) -> Row:
         "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=severity(wait.state)),
         "module": Cell(plain(wait.module) or "(the runtime)", "strong"),
         "runtime": Cell(plain(wait.runtime[1])),
-        "since": Cell("" if wait.since is None else span(now - wait.since), "muted", order=-(wait.since or 0.0)),
+        "since": Cell(
+            "" if wait.since is None else span(now - wait.since), "muted", -(wait.since or 0.0), since=wait.since
+        ),
         "reason": Cell(plain(wait.reason)),
     }
     return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, wait.reason)), cells)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kymatui.ui.presenters.filtering import Filter
 from kymatui.ui.widgets.row_list import EMPTY, Cell, Row
 
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _DIGITS = re.compile(r"(\d{1,18})")
 
 
@@ -59,3 +60,32 @@ def natural(text: str) -> tuple[str | int, ...]:
     parts: list[str | int] = list(_DIGITS.split(text.casefold()))
     parts[1::2] = map(int, parts[1::2])
     return tuple(parts)
+
+
+def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
+    """Return the rows as their ages read at a moment, and until when all of them read the same.
+
+    A row whose texts stay the same stays the same object.
+    """
+    until, found = float("inf"), []
+    for row in rows:
+        for name, cell in row.cells.items():
+            if cell.since is not None:
+                until = min(until, _reads_until(cell.since, now))
+                text = _span(now - cell.since)
+                if text != cell.text:
+                    row = replace(row, cells={**row.cells, name: replace(cell, text=text)})
+        found.append(row)
+    return tuple(found), until
+
+
+def _reads_until(since: float, now: float) -> float:
+    seconds = max(int(now - since), 0)
+    size = _DAY if seconds >= _DAY else _HOUR if seconds >= _HOUR else _MINUTE if seconds >= 2 * _MINUTE else 1
+    return since + (seconds // size + 1) * size
+
+
+def _span(seconds: float) -> str:
+    from kymatui.domain.wording import span  # not before the first paint
+
+    return span(seconds)

@@ -122,7 +122,7 @@ def _row(branch: Branch, lasts: tuple[bool, ...], above: str, folded: bool, now:
         "namespace": Cell(plain(node.ref.namespace) if node is not None else "", "muted"),
         "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
         "ready": Cell(plain(words), "muted" if tone in ("ready", "muted") else tone),
-        "age": Cell("" if created is None else span(now - created), "muted"),
+        "age": Cell("" if created is None else span(now - created), "muted", since=created),
         "role": Cell(str(node.role) if node is not None else "", "muted"),
     }
     return Row(branch.key, cells, parent=above)

@@ -137,6 +137,12 @@ class FramedScreen(PromptingScreen):
             self.show_frame(self.kymatui.frame_facts)
             self.show_catalog()
 
+    def advance(self, now: float) -> None:
+        """Let the ages in the tables advance; nothing else changes while nothing arrives."""
+        for table in self.query(LiveTable):
+            if table.is_on_screen:
+                table.advance(now)
+
     def on_screen_resume(self) -> None:
         """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
         self.catch_up()

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from kymatui.domain.texts import counted
 from kymatui.ui.presenters.filtering import Filter, parse_filter
-from kymatui.ui.presenters.tables import Sort, arrange
+from kymatui.ui.presenters.tables import Sort, aged, arrange
 from kymatui.ui.widgets.columns import Column
 from kymatui.ui.widgets.row_list import EMPTY, Row
 from kymatui.ui.widgets.row_table import OfTable, RowTable
@@ -44,6 +44,7 @@ class LiveTable(RowTable):
         super().__init__(columns, id=id)
         self._opens = opens
         self._everything: tuple[Row, ...] = ()
+        self._aged_at, self._aged_until = 0.0, 0.0
         self._filter = parse_filter("")
         self._order = sort
         self._copied = copied
@@ -68,8 +69,19 @@ class LiveTable(RowTable):
 
     def show(self, rows: Iterable[Row]) -> None:
         """Takes all rows; those that the filter accepts are drawn in the order that was asked for."""
-        self._everything = tuple(rows)
+        self._everything, self._aged_until = tuple(rows), 0.0
+        if self._aged_at:  # rows that were kept may tell an older age
+            self._everything, self._aged_until = aged(self._everything, self._aged_at)
         self._arrange()
+
+    def advance(self, now: float) -> None:
+        """Let the ages tell the time that has passed; while all read the same, nothing is compared or painted."""
+        if now < self._aged_until:
+            return
+        before, self._aged_at = self._everything, now
+        self._everything, self._aged_until = aged(before, now)
+        if any(old is not new for old, new in zip(before, self._everything, strict=True)):
+            self._arrange()
 
     def set_filter(self, text: str) -> str:
         """Takes a new filter; returns what is wrong with it, or nothing."""

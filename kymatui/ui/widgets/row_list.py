@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 class Cell:
     """Text and the tone it is drawn in; the text says everything, the tone repeats it in colour.
 
-    `order` is what a column is sorted by, where the text alone would not do: versions, durations, severities.
+    `order` is what a column is sorted by, where the text alone would not do: versions, durations, severities. A text
+    that tells how long ago `since` was, in seconds of the Unix clock, advances with the time.
     """
 
     text: str
     tone: str = ""
     order: object = None
+    since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
