@@ -312,13 +312,12 @@ class _Application:
         live = self.run.cluster.get(step.ref)
         if live is None:
             return False
+        save(self.run, live, self._losses.of(live))  # takes its time: what goes is counted again after it
         loss = self._losses.of(live)
         named = zip(loss.names, loss.uids, strict=True)
         unseen = [name for name, uid in named if uid not in step.takes]
         if unseen:
             self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
-        else:
-            save(self.run, live, loss)
         return bool(unseen)
 
     def _delete(self, step: Step) -> str:

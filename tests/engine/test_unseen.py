@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import deleting, removals
+from kymatui.engine import applying, deleting, removals
 from kymatui.engine.clearing import Consent
 from kymatui.engine.deleting import Deleted
 from kymatui.engine.inventories import State
@@ -150,6 +150,37 @@ def test_a_pruned_definition_stays_for_an_instance_created_after_the_plan(place:
     assert place.get("apps/v1", "Deployment", "manager") is None
     apply(place, plan(place, Intent(small, prune_definitions=True)))
     assert not has_thing(place, "late")
+
+
+def test_a_pruned_definition_stays_for_an_instance_created_while_the_others_are_saved(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+
+    class Meddling(BackupFile):
+        """Somebody creates an object once all was saved beforehand, and the CRD is saved again."""
+
+        is_saved = False
+
+        @property
+        def words(self) -> str:
+            self.is_saved = True
+            return super().words
+
+        def holds(self, uid: str, resource_version: str) -> bool:
+            if self.is_saved and not has_thing(place, "late"):
+                place.kubectl(thing(place, "late"))
+            return super().holds(uid, resource_version)
+
+    backup = Meddling(place.folder / "saved.yaml", place.cluster, ("module",))
+    place.raw.delete(ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), place.namespace, "manager"))
+    planned = plan(place, Intent(bundle(place, make.config_map("settings")), prune_definitions=True))
+    with (
+        pytest.raises(PartlyDoneError, match=rf"Thing .*/late {LATER}"),
+        begin(place.cluster, limits=LIMITS, backup=backup) as run,
+    ):
+        applying.apply(planned, run)
+    assert has_thing(place, "seen")
+    assert has_thing(place, "late")
 
 
 def test_a_pruned_namespace_stays_for_what_was_created_in_it_after_the_plan(place: Place) -> None:
