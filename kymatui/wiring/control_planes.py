@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.fleet_pictures import Key
 from kymatui.domain.objects import LABEL_KYMA_NAME
+from kymatui.domain.reading import Reader
 from kymatui.domain.resolution import Rules
 from kymatui.domain.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
@@ -96,7 +97,7 @@ class ControlPlane:
         with self._changed:
             known = self._indices.get(feed)
             if known is None or known[0] is not whole:
-                known = self._indices[feed] = (whole, _index(feed, whole))
+                known = self._indices[feed] = (whole, index_objects(feed, whole))
         return known[1].get(key if feed in (_KYMAS.feed, _MANIFESTS.feed) else (key[0], ""), ())
 
     def retry(self) -> None:
@@ -134,14 +135,15 @@ class ControlPart:
         self.plane.leave(self)
 
 
-def _index(feed: str, objects: Sequence[Object]) -> Mapping[Key, tuple[Object, ...]]:
+def index_objects(feed: str, objects: Sequence[Object]) -> Mapping[Key, tuple[Object, ...]]:
+    """Sort objects by namespace and runtime; what is no text counts as absent."""
     found: dict[Key, list[Object]] = {}
     for raw in objects:
-        metadata: Mapping[str, Any] = raw.get("metadata") or {}
+        metadata = Reader(Reader(raw).mapping("metadata"))
         name = ""
         if feed == _KYMAS.feed:
-            name = str(metadata.get("name") or "")
+            name = metadata.text("name")
         elif feed == _MANIFESTS.feed:
-            name = str((metadata.get("labels") or {}).get(LABEL_KYMA_NAME) or "")
-        found.setdefault((str(metadata.get("namespace") or ""), name), []).append(raw)
+            name = metadata.labels("labels").get(LABEL_KYMA_NAME, "")
+        found.setdefault((metadata.text("namespace"), name), []).append(raw)
     return {key: tuple(some) for key, some in found.items()}
