@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,10 @@ from kymatui.adapters.charts import ChartFetcher
 from kymatui.adapters.oci.credentials import Credentials
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requesting import Requester
+from kymatui.adapters.oci.sessions import open_web_session
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.repositories import ChartVersion, archive_url
+from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving
 
 BAD = ("http://[", "http://..", "http://" + "a" * 300 + "/", "http://127.0.0.1:x/", "//", "file:///etc/passwd")
@@ -57,17 +61,35 @@ def test_redirects_end(use: Use) -> None:
     assert count[0] == 6
 
 
-def test_the_body_of_a_redirect_is_not_read() -> None:
-    packed = gzip.compress(b"apiVersion: v1\nentries: {}\n" + b" " * 1_000_000)[:-10]
+BOMB = gzip.compress(b" " * 300_000_000, 1)
 
+
+def test_sessions_leave_the_bodies_of_redirects_unread() -> None:
+    packed = leading(302, "/moved", gzip.compress(b" " * 1_000_000), **{"Content-Encoding": "gzip"})
+    with serving(packed) as address:
+        for session in (open_web_session(), Registry().session):
+            with session.get(address, stream=True, allow_redirects=False) as response:
+                assert response.is_redirect
+                assert response.raw.tell() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory")
+@pytest.mark.parametrize(
+    "words", [("helm", "show", "chart", "web", "--repo", "URL"), ("helm", "pull", "oci://HOST/a:1")]
+)
+def test_packed_redirects_cost_less_than_300_mb(words: tuple[str, ...], tmp_path: Path) -> None:
     def respond(exchange: Exchange) -> None:
-        if exchange.path == "/index.yaml":
-            leading(302, "/moved", packed, **{"Content-Encoding": "br"})(exchange)
+        if exchange.query:
+            exchange.answer(404, b"")
         else:
-            exchange.answer(200, b"apiVersion: v1\nentries: {}\n")
+            leading(302, f"{exchange.path}?moved=1", BOMB, **{"Content-Encoding": "gzip"})(exchange)
 
     with serving(respond) as address:
-        assert ChartFetcher().index(address).charts == {}
+        named = [word.replace("URL", address).replace("HOST", _host(address)) for word in words]
+        plain = ["--plain-http"] if "pull" in words else []
+        run = hostile.run_against(address, tmp_path, [*named, *plain])
+    assert run.memory < 300, run
+    assert "HTTP 404" in run.errors
 
 
 def test_nothing_leads_out_of_tls() -> None:

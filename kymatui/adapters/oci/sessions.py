@@ -23,7 +23,10 @@ def open_web_session() -> Session:
 
 
 def bound_session(session: Session) -> None:
-    """The same for a session that a library made."""
+    """The same for a session that a library made. It follows no redirect, and leaves the bodies of redirects unread:
+    requests reads them whole, and unpacks them, even where it is told not to follow.
+    """
+    session.get_redirect_target = lambda response: None  # type: ignore[method-assign, assignment]
     for scheme in ("https://", "http://"):
         session.mount(scheme, _adapter()())
 
