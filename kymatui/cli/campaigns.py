@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kymatui.domain.toggling import Toggle
     from kymatui.wiring.remote import RemoteOptions
 
-_HEADER = ("RUNTIME", "OUTCOME", "FIELD", "BEFORE", "AFTER", "WHAT BECOMES OF IT")
+_HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "WHAT BECOMES OF IT")
 
 
 def add_fleet_options(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +177,11 @@ def _rows(leg: Leg) -> list[tuple[str, ...]]:
     words = leg.words or "; ".join([*leg.effects, *first])
     lines = leg.lines or (("", "", ""),)
     return [
-        (leg.runtime if not index else "", leg.outcome.value if not index else "", *line, words if not index else "")
+        (
+            *((leg.runtime, leg.server, leg.outcome.value) if not index else ("", "", "")),
+            *line,
+            words if not index else "",
+        )
         for index, line in enumerate(lines)
     ]
 
@@ -192,6 +196,7 @@ def _json(legs: Sequence[Leg], toggle: Toggle) -> dict[str, Any]:
         "runtimes": [
             {
                 "runtime": leg.runtime,
+                "server": leg.server or None,
                 "outcome": leg.outcome.value,
                 "words": leg.words or None,
                 "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.direct.options import add_fetching
 from kymatui.cli.printing import say
+from kymatui.cli.targets import plan_document
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
@@ -25,6 +26,7 @@ from kymatui.errors import (
 
 if TYPE_CHECKING:
     from kymatui.domain.refs import ObjectRef
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.engine.controllers.manifest.places import Site
 
 
@@ -40,6 +42,7 @@ class ReconcileCommand:
         _configure(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from kymatui.domain.manifests import Manifest, read_manifest
         from kymatui.domain.refs import ObjectRef
         from kymatui.engine.controllers.manifest.operating import manifest_kind
 
@@ -49,7 +52,16 @@ class ReconcileCommand:
         ref = ObjectRef(manifest_kind(site), namespace, args.name)
         if site.home.get(ref) is None:
             raise _unknown(site, ref)
-        return _turns(site, ref, args.timeout)
+        target = _say_target(site, namespace)
+        words = _turns(site, ref, args.timeout)
+        if args.output == "table":
+            say(f"{ref}{words}")
+        else:
+            found = read_manifest(site.home.get(ref) or {})
+            state = found.state if isinstance(found, Manifest) else None
+            value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
+            say(plan_document(target, value, args.output))
+        return 0
 
 
 class OperatorCommand:
@@ -75,6 +87,9 @@ class OperatorCommand:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        target = _say_target(site, "")
+        if args.output != "table":
+            say(plan_document(target, {"outcome": "started"}, args.output))
         say(f"kymatui: reconciling the Manifests of {site.home.name}", sys.stderr)
         ManifestController(site, _told, tell=_say, workers=args.workers, resync=args.resync).run(stop)
         return 0
@@ -86,6 +101,7 @@ RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
 def _configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.main import add_cluster_options
 
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
     add_fetching(parser)
     parser.add_argument(
         "--kustomizations",
@@ -108,6 +124,15 @@ def _site(args: argparse.Namespace) -> tuple[Site, str]:
     return site, options.namespace or "kcp-system"
 
 
+def _say_target(site: Site, namespace: str) -> ClusterTarget:
+    """Name the cluster on standard error before anything is reconciled."""
+    from kymatui.wiring.operating import site_target
+
+    target = site_target(site, namespace)
+    say(target.line, sys.stderr)
+    return target
+
+
 def _unknown(site: Site, ref: ObjectRef) -> UnknownNameError:
     known: list[str] = []
     with contextlib.suppress(ClusterError):
@@ -115,7 +140,8 @@ def _unknown(site: Site, ref: ObjectRef) -> UnknownNameError:
     return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {site.home.name}")
 
 
-def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
+def _turns(site: Site, ref: ObjectRef, timeout: float) -> str:
+    """Reconcile until nothing more is needed; return what follows the Manifest's name in the answer."""
     from kymatui.domain.manifests import Manifest, read_manifest
     from kymatui.domain.objects import LABEL_SKIP
     from kymatui.engine.controllers.manifest.reconciling import SOON, ManifestReconciler
@@ -126,18 +152,15 @@ def _turns(site: Site, ref: ObjectRef, timeout: float) -> int:
         again = reconciler.reconcile(ref, cancel)
         manifest = read_manifest(site.home.get(ref) or {})
         if not isinstance(manifest, Manifest):
-            say(f"{ref} is gone")
-            return 0
+            return " is gone"
         if manifest.skipped:
-            say(f"{ref} was left alone: its label {LABEL_SKIP} says so")
-            return 0
+            return f" was left alone: its label {LABEL_SKIP} says so"
         words = f"{manifest.state}: {manifest.operation}"
         if words != last:
             say(words, sys.stderr)
             last = words
         if again is None:
-            say(f"{ref}: {manifest.state}")
-            return 0
+            return f": {manifest.state}"
         if again > SOON:
             raise PartlyDoneError(f"{ref} is {manifest.state}: {manifest.operation}")
         if time.monotonic() + 1.0 > deadline:

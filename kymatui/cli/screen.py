@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.connecting import add_remote_options, connected, is_remote, remote_wanted, wanted
 from kymatui.cli.curtain import curtain
+from kymatui.cli.names import require_namespace
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.loading import Settings
 from kymatui.settings.schema import THEME_NAMES
@@ -46,7 +47,17 @@ def run(args: argparse.Namespace) -> int:
     if getattr(args, "remote", None) is not None or is_remote(args):
         return _show_fleet(args)
     options, settings = wanted(args)
-    return show(args, settings, lambda: connected(options, settings), options)
+    return show(args, settings, lambda: _connected(args, options, settings), options)
+
+
+def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
+    session = connected(options, settings)
+    try:
+        require_namespace(session, args)
+    except KymatuiError:
+        session.close()
+        raise
+    return session
 
 
 def _show_fleet(args: argparse.Namespace) -> int:

@@ -30,8 +30,15 @@ _STOPS = (Outcome.REFUSED, Outcome.UNREACHED, Outcome.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One runtime; `lines` are field, before and after, `effects` what becomes of modules, `uninstalls` those of them
-    that go and `blocking` the objects that are deleted before them, `words` what came of it."""
+    """One runtime.
+
+    server      of its API, "" where it is not connected
+    words       what came of it
+    lines       field, before and after
+    effects     what becomes of modules
+    uninstalls  those of them that are uninstalled
+    blocking    the objects that are deleted before them
+    """
 
     runtime: str
     outcome: Outcome
@@ -41,6 +48,7 @@ class Leg:
     uninstalls: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    server: str = ""
 
     @property
     def name(self) -> str:

@@ -102,6 +102,7 @@ class Campaign:
             toggling = PairToggling(session)
             proposal = self._proposed(toggling)
             found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
+            found = replace(found, server=session.target.server)
             return self._standing(found, toggling, proposal) if found.outcome is Outcome.UNCHANGED else found
         except KymatuiError as error:
             return Leg(name, Outcome.UNREACHED, str(error))
@@ -236,7 +237,7 @@ class Campaign:
         book: CampaignBook,
     ) -> Leg:
         proposal = self._proposed(toggling)
-        now = _leg(leg.runtime, proposal)
+        now = replace(_leg(leg.runtime, proposal), server=leg.server)
         if now.outcome is Outcome.UNCHANGED:
             return now
         if now.outcome is not Outcome.PLANNED or now.lines != leg.lines:

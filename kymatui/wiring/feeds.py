@@ -154,14 +154,17 @@ class Feeds:
     # reading
 
     def states(self) -> dict[str, Feed]:
-        """How each kind is doing; nothing is live while the server does not answer, however many watches are open."""
+        """How each kind is doing; while the server does not answer nothing is live, nor is anything on its way."""
         with self._lock:
             found = {name: line.store.feed for name, line in self._lines.items()}
         silence = self._client.heartbeat.silence
         if silence is None:
             return found
-        stale = Feed(FeedState.STALE, silence.since, silence.message)
-        return {name: stale if feed.state is FeedState.LIVE else feed for name, feed in found.items()}
+        instead = {
+            FeedState.LIVE: Feed(FeedState.STALE, silence.since, silence.message),
+            FeedState.SYNCING: Feed(FeedState.FAILED, silence.since, silence.message),  # its list never came
+        }
+        return {name: instead.get(feed.state, feed) for name, feed in found.items()}
 
     def objects(self, name: str) -> tuple[Object, ...]:
         with self._lock:

@@ -73,7 +73,7 @@ def fleet_names(options: SessionOptions) -> FleetNames | None:
         client.transport.close()
     runtimes = fleet(kymas).runtimes
     offered = [one for raw in templates if isinstance(one := read_template(raw), Template)]
-    released = [one for raw in metas if isinstance(one := read_release_meta(raw), ReleaseMeta)]
+    released = [meta for raw in metas if isinstance(meta := read_release_meta(raw), ReleaseMeta)]
     modules = {one.module for one in offered} | {one.module for one in released}
     modules |= {module.name for one in runtimes for module in one.modules}
     channels = {one.channel for one in offered} | {one.channel for one in runtimes}

@@ -13,6 +13,7 @@ from kymatui.wiring.places import cache_folder
 
 if TYPE_CHECKING:
     from kymatui.adapters.fetching import Fetcher
+    from kymatui.domain.targets import ClusterTarget
     from kymatui.engine.controllers.manifest.places import Site
     from kymatui.engine.ports import Cluster
     from kymatui.engine.sources.targets import Target
@@ -75,6 +76,15 @@ def manifest_site(
     site = Site(home, runtimes, blobs, SystemClock(), targets, authenticated=blobs.with_secrets, folder=folder)
     runtimes.closing = site.lookouts.forget
     return site
+
+
+def site_target(site: Site, namespace: str) -> ClusterTarget:
+    """Return the cluster that has the Manifests, as plans name it; `namespace` is "" for all of them."""
+    from kymatui.adapters.kube.clusters import KubeCluster
+    from kymatui.wiring.targets import target_of as cluster_target
+
+    assert isinstance(site.home, KubeCluster)
+    return replace(cluster_target(site.home.client), namespace=namespace)
 
 
 def targets(cluster: Cluster) -> Callable[[str], Target]:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.kube.connections import connect
+from kymatui.cli import screen
 from kymatui.cli.main import main
+from kymatui.errors import KymatuiError, UnknownNameError
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
@@ -96,6 +99,21 @@ def test_an_edit_over_a_fleet_checks_what_blocks_the_deletion_on_each_runtime(
     assert ("--cascade" in (leg["words"] or "")) is (outcome == "refused")
 
 
+def test_a_plan_over_a_fleet_names_the_server_of_each_runtime(
+    two_clusters: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = connect(str(two_clusters), "skr").endpoint.host
+    given = ["policy", "keda", "Ignore", "--fleet", "--runtime", "skr", "--dry-run"]
+    main([*given, "-o", "json"])
+    (leg,) = json.loads(capsys.readouterr().out)["runtimes"]
+    assert leg["server"] == server
+    main(given)
+    rows = [
+        line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("RUNTIME", "kcp-system/"))
+    ]
+    assert [row[:2] for row in rows] == [["RUNTIME", "SERVER"], ["kcp-system/skr", server]]
+
+
 def test_a_runtime_behind_a_control_plane_is_checked_as_one_cluster_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["disable", "serverless", "--remote", "skr", "--yes", "-o", "json"]) == 2
     found = json.loads(capsys.readouterr().out)
@@ -150,3 +168,18 @@ def test_a_name_that_is_offered_and_that_no_runtime_has_chooses_none(capsys: pyt
     assert offered, "the sample offers modules that no runtime has"
     assert runtimes(capsys, "--module", min(offered)) == []
     assert runtimes(capsys, "--module", "keda@0.0.1") == []
+
+
+def test_the_screen_takes_no_namespace_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[KymatuiError] = []
+
+    def show(args: object, settings: object, connect: object, options: object, **_: object) -> int:
+        assert callable(connect)
+        with pytest.raises(UnknownNameError, match='no namespace "nowhere"') as caught:
+            connect()
+        raised.append(caught.value)
+        return 0
+
+    monkeypatch.setattr(screen, "show", show)
+    assert main(["-n", "nowhere"]) == 0
+    assert [error.exit_code for error in raised] == [64]

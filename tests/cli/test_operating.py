@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from kymatui.engine.ports import PatchKind
 from kymatui.sandbox.world.definitions import kyma_definitions
 from kymatui.wiring.engine import open_cluster
 from kymatui.wiring.options import SessionOptions
+from kymatui.wiring.targets import target_of
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
@@ -85,7 +88,13 @@ def test_one_manifest_is_reconciled_once(
     ref = put(cluster, sandbox.registry, "once", config_map("once", SPACE, a="1"))
     words = ["reconcile", "manifest", "once", "-n", SPACE, "--insecure-registry", sandbox.registry]
     assert main(words) == 0
-    assert capsys.readouterr().out == f"Manifest {SPACE}/once: Ready\n"
+    said = capsys.readouterr()
+    assert said.out == f"Manifest {SPACE}/once: Ready\n"
+    target = replace(target_of(cluster.client), namespace=SPACE)
+    assert said.err.splitlines()[0] == target.line
+    assert main([*words, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["target"], found["state"], found["outcome"]) == (target.document, "Ready", "done")
     assert (state(cluster, ref), data(cluster, "once")) == ("Ready", {"a": "1"})
     for value, said in (("true", "was left alone: its label operator.kyma-project.io/skip-reconciliation"), (None, "")):
         cluster.patch(ref, {"metadata": {"labels": {LABEL_SKIP: value}}}, PatchKind.MERGE)

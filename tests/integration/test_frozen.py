@@ -15,8 +15,9 @@ import pytest
 from kymatui.adapters.kube.heartbeats import Heartbeat, Pulse
 from kymatui.adapters.kube.watching import Timing
 from kymatui.cli.main import main
-from kymatui.domain.snapshots import RUNTIME_FEED, FeedState
+from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState
 from kymatui.errors import KymatuiError
+from kymatui.sandbox.faulting import FaultClient
 from kymatui.sandbox.process import RunningSandbox, start_sandbox
 from kymatui.ui.app import KymatuiApp
 from kymatui.ui.presenters.connection import describe
@@ -82,6 +83,29 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
             assert stopped - 10 < found.stale_since <= stopped + 0.1
             assert "did not answer GET /readyz within" in found.why
         eventually(lambda: word(session) == "live")
+
+
+def test_a_server_that_freezes_before_its_lists_came_is_not_loading(sandbox: RunningSandbox) -> None:
+    faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
+    faults.send("latency", {"resource": "deployments.apps", "seconds": 60.0})
+    session = open_session(SessionOptions(str(sandbox.kubeconfig), "kcp"), QUICK)
+    try:
+        session.start(lambda: None)
+        eventually(lambda: sum(one.state is FeedState.LIVE for one in session.feeds.values()) > 3)
+        assert session.feeds["deployments.apps"].state is FeedState.SYNCING
+        with frozen(sandbox):
+            eventually(lambda: session.feeds["deployments.apps"].state is FeedState.FAILED)
+            assert word(session) == "stale"
+            assert session.client.heartbeat.silence is not None
+    finally:
+        session.close()
+        faults.send("clear", {})
+
+
+def test_a_server_of_which_no_list_came_is_offline_and_not_partly_live() -> None:
+    feeds = {"a": Feed(FeedState.FAILED, 1.0, "silent"), "b": Feed(FeedState.ABSENT), "c": Feed(FeedState.FORBIDDEN)}
+    assert describe(feeds, 2.0).word == "offline"
+    assert describe({**feeds, "d": Feed(FeedState.LIVE)}, 2.0).word == "partly live"
 
 
 def test_a_server_is_asked_only_while_no_watch_sends_anything(

@@ -43,11 +43,16 @@ def _planned(leg: Leg, *, canary: bool) -> PreviewLine:
     count = len(leg.blocking)
     first = [f"deletes {'1 object' if count == 1 else f'{count} objects'} first"] if count else []
     note = "; ".join([*leg.effects, *first]) or "nothing else follows from it"
-    diff = tuple(
-        line
-        for field, before, after in leg.lines
-        for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
-    ) + tuple(f"- {one}" for one in leg.blocking)
+    target = (f"  server {leg.server}",) if leg.server else ()
+    diff = (
+        target
+        + tuple(
+            line
+            for field, before, after in leg.lines
+            for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
+        )
+        + tuple(f"- {one}" for one in leg.blocking)
+    )
     return PreviewLine(
         Mark.DELETE if leg.uninstalls else Mark.CHANGE, leg.name, f"canary: {note}" if canary else note, diff
     )

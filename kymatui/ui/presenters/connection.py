@@ -40,7 +40,7 @@ def describe(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None
         since = min(feed.since for feed in stale)
         why = next((feed.message for feed in stale if feed.message), "")
         return Connection(f"stale {span(now - since)}", "error", since or now, why)
-    if states.count(FeedState.FAILED) == len(states):
+    if FeedState.FAILED in states and not {FeedState.LIVE, FeedState.SYNCING}.intersection(states):
         return Connection("offline", "error")
     waiting = states.count(FeedState.SYNCING)
     if waiting:
