@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.names import require_in_fleet
 from kymatui.cli.printing import FORMATS, document, markdown, say, table
+from kymatui.domain.drift import DriftKind
 from kymatui.domain.evidence import VersionSource
 from kymatui.domain.states import StateSource
 from kymatui.domain.texts import counted
@@ -180,7 +181,7 @@ def _json(runtime: Runtime, unknown: Unknown | None) -> dict[str, Any]:
                 "versionSource": REPORTED if module.version else None,
                 "desired": module.desired or None,
                 "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
-                "drift": module.drift.kind.value,
+                "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
                 "state": module.state.value,
                 "stateSource": StateSource.KYMA.value,
                 "maintenance": module.maintenance,
