@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from kymatui.adapters.addresses import parts_of
 from kymatui.adapters.kube.kubeconfig import Entry
 from kymatui.errors import ConfigurationError
 
@@ -78,7 +79,8 @@ def _checked_server(cluster: Entry, server: str) -> str:
 
 
 def _checked_proxy(cluster: Entry, proxy: str) -> str:
-    if proxy and (urlsplit(proxy).scheme not in _PROXIES or not urlsplit(proxy).hostname):
+    parts = parts_of(proxy)
+    if proxy and (parts.scheme not in _PROXIES or not parts.hostname):
         raise refused(cluster, "cluster", f"its proxy-url is none of {', '.join(_PROXIES)}")
     return proxy
 
